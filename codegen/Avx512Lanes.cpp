@@ -1,0 +1,107 @@
+// Sixteen lanes in one zmm register. Only AVX512F instructions (and AVX for vzeroupper and scalar
+// moves): whole zmm registers need no VL, integer logic stands in for the float logic of DQ.
+#include <bit>
+
+#include "codegen/LaneTables.h"
+#include "codegen/Lanes.h"
+
+namespace inf {
+namespace {
+
+class Avx512Lanes final : public LanesEmitter {
+public:
+  explicit Avx512Lanes(KernelAssembler &kernelAssembler) : LanesEmitter(kernelAssembler) {}
+
+  void setZero(const Lanes16 &to) override {
+    assembler.vpxord(to.parts[0], to.parts[0], to.parts[0]);
+  }
+
+  void negate(const Lanes16 &x) override {
+    assembler.vpxord(x.parts[0], x.parts[0], constantOperand(0x80000000u));
+  }
+
+  void fmaBroadcast(const Lanes16 &accumulator, const Lanes16 &a, const Address &scalar) override {
+    assembler.vfmadd231ps(accumulator.parts[0], a.parts[0], assembler.ptr_b[scalar]);
+  }
+
+  void multiplyBroadcast(const Lanes16 &x, const Address &scalar) override {
+    assembler.vmulps(x.parts[0], x.parts[0], assembler.ptr_b[scalar]);
+  }
+
+  void roundToInteger(const Lanes16 &to, const Lanes16 &x) override {
+    assembler.vrndscaleps(to.parts[0], x.parts[0], 8); // nearest even, no inexact exception
+  }
+
+  LaneMask lessThanConstant(const Lanes16 &x, float value) override {
+    LaneMask mask = takeMask("lanes below");
+    assembler.vcmpltps(opmask(mask), x.parts[0], constantOperand(std::bit_cast<uint32_t>(value)));
+    return mask;
+  }
+
+  LaneMask outside(const Xbyak::Reg64 &first, const Xbyak::Reg64 &last) override {
+    LaneMask mask = takeMask("lanes outside");
+    const LaneMask above = takeMask("lanes above");
+    const Lanes16 lane = take("lane number"), bound = take("bound");
+    setBits(lane, laneNumbers());
+    broadcastInteger(bound, first);
+    assembler.vpcmpgtd(opmask(mask), bound.parts[0], lane.parts[0]);
+    broadcastInteger(bound, last);
+    assembler.vpcmpgtd(opmask(above), lane.parts[0], bound.parts[0]);
+    assembler.korw(opmask(mask), opmask(mask), opmask(above));
+    return mask;
+  }
+
+  void replaceWhere(const LaneMask &mask, const Lanes16 &x, float value) override {
+    const Xbyak::Ymm &part = x.parts[0];
+    assembler.vblendmps(part | opmask(mask), part, constantOperand(std::bit_cast<uint32_t>(value)));
+  }
+
+  /// vpermps looks at 4 bits of an index: all 16 values in one zmm.
+  Lanes16 takeCodeTable() override {
+    Lanes16 table = take("code table");
+    setBits(table, mxfp4CodeBits());
+    return table;
+  }
+
+  void codeValues(const Lanes16 &to, const Lanes16 &table, const Address &line,
+                  unsigned shift) override {
+    const Xbyak::Ymm &value = to.parts[0];
+    if (shift == 0)
+      assembler.vmovups(value, assembler.ptr[line]);
+    else
+      assembler.vpsrld(value, assembler.ptr[line], static_cast<uint8_t>(shift));
+    assembler.vpermps(value, value, table.parts[0]);
+  }
+
+protected:
+  Xbyak::Address constantOperand(uint32_t bits) override {
+    return assembler.ptr_b[assembler.rip + assembler.constant({bits})];
+  }
+
+  void foldHalves(const Lanes16 &x, Fold fold) override {
+    const VectorRegister swapped = takeRegister("swapped halves");
+    assembler.vshuff64x2(swapped, x.parts[0], x.parts[0], 0b01'00'11'10);
+    foldInto(x.parts[0], swapped, fold);
+  }
+
+  void swapFours(const Xbyak::Ymm &to, const Xbyak::Ymm &from) override {
+    assembler.vshuff64x2(to, from, from, 0b10'11'00'01);
+  }
+
+private:
+  static Xbyak::Opmask opmask(const LaneMask &mask) { return Xbyak::Opmask(mask.opmask.index()); }
+
+  LaneMask takeMask(std::string_view role) {
+    LaneMask mask;
+    mask.opmask = assembler.registers().take(RegisterFile::Mask, role);
+    return mask;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<LanesEmitter> createAvx512Lanes(KernelAssembler &assembler) {
+  return std::make_unique<Avx512Lanes>(assembler);
+}
+
+} // namespace inf

@@ -1,0 +1,66 @@
+// How the step function calls a kernel: `void kernel(const Args *)`, System V, one pointer in rdi.
+// The structs are laid out once here; generators and the lowering use offsetof.
+#pragma once
+
+#include <cstdint>
+
+namespace inf {
+
+/// Few-row matmul with its epilogue, over `panels` consecutive panels of 16 outputs:
+///   z = sum over k of W[n][k] * x[r][k];  z = z * scale[n] + addend[r][n];  z += bias[n]
+///   v = activation(z);  y[r][n] = v + residual[r][n]
+/// each step rounded on its own (a product, then a sum: no FMA). With swiglu a unit is a pair of
+/// panels (gate, up) and gives 16 outputs:
+///   swiglu:   v = (gate * sigmoid(gate)) * up
+///   clamped:  g = min(gate, limit), u = clamp(up, -limit, limit); v = ((u + 1) * g) *
+///             sigmoid(alpha * g)      with sigmoid of codegen/Exp.h; NaN stays NaN
+/// Reduction order per output (never depends on rows, panels or position; the same on every ISA):
+///   dense: two partial sums, even k and odd k, each a chain of FMAs in ascending k (a last odd
+///          column joins the even chain); then even + odd.
+///   mxfp4: per block of 32 columns one FMA chain from 0 in ascending k of (code value * x), then
+///          total = fma(chain, scale, total), from 0. scale = 2^(byte - 127), byte 0..254.
+/// Neither weights nor x are read behind their end. y may equal residual (in place). Padding
+/// outputs of the last panel are written too: rows of buffers are padded to 16 floats.
+struct LinearArgs {
+  const uint8_t *weights;       ///< first panel (or pair)
+  const float *const *x;        ///< [rows] -> [columns]
+  float *const *y;              ///< [rows] -> first output of the slice
+  const float *bias;            ///< slice of the packed vector: 16 a panel (32 a pair: gate, up)
+  const float *scale;           ///< likewise
+  const float *const *addend;   ///< [rows] -> as bias, per row
+  const float *const *residual; ///< [rows] -> first output of the slice
+  int64_t rows;                 ///< >= 1, any
+  int64_t panels;               ///< >= 1; pairs with swiglu
+  int64_t columns;              ///< k; a multiple of 32 for mxfp4
+  float swigluLimit;            ///< clamped form: gate <= limit, -limit <= up <= limit
+  float swigluAlpha;            ///< clamped form: (up + 1) * gate * sigmoid(alpha * gate)
+};
+
+/// Attention of one row's `group` query heads that share a kv head, over keys firstKey..lastKey:
+///   z_j = scale * q . K_j;  p_j = exp(z_j - m) / (exp(sink - m) + sum_i exp(z_i - m))
+/// by online softmax over tiles of 16 keys on the absolute grid (tile t = positions 16t..16t+15),
+/// ascending; starts from m = max(sink, -1e30), sum = exp(sink - m); without sinks m = -1e30,
+/// sum = 0. Per tile, with exp of codegen/Exp.h:
+///   z = (FMA chain from 0 over ascending d of K * q) * scale;  m' = max(m, max z);
+///   p = exp(z - m');  alpha = exp(m - m');  sum = fma(sum, alpha, hsum(p));
+///   acc = acc * alpha, then acc = fma(V, p, acc) in ascending key order, valid keys only.
+/// hsum folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1), masked lanes 0. At the end
+/// acc / sum. Keys and values outside firstKey..lastKey may hold anything, NaN included, but the
+/// keys of a whole tile must be readable. `out` need not be initialized and must not overlap `q`.
+/// A tile lies in one block (blockTokens is a power of two, at least 16). In a block, for this
+/// layer and kv head:
+///   keys   at keyOffset:   [blockTokens / 16][headDim][16 keys]
+///   values at valueOffset: [blockTokens][headDim]
+struct AttentionArgs {
+  const float *q;            ///< [group][headDim]
+  float *out;                ///< [group][headDim], also the accumulator
+  const uint8_t *kvBase;     ///< block b starts at kvBase + b * blockBytes
+  const int32_t *blockTable; ///< [position / blockTokens] -> block
+  int64_t blockBytes;
+  int64_t keyOffset, valueOffset; ///< in a block
+  int64_t firstKey, lastKey;      ///< inclusive, 0 <= firstKey <= lastKey
+  const float *sinks;             ///< [group]
+  float scale;
+};
+
+} // namespace inf

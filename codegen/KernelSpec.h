@@ -1,0 +1,63 @@
+// What a kernel is, as plain facts: everything that changes its bytes, and nothing else. The
+// symbol name says it all and parses back, so that the IR can carry kernels by name.
+//
+//   inf_linear_<weights>_<activations>_r<rows>[_bias][_scale][_addend][_swiglu|_swigluclamped]
+//              [_residual]__<isa>
+//   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks]__<isa>
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/abi/WeightFormats.h"
+#include "runtime/cpu/Features.h"
+
+namespace inf {
+
+enum class KernelOp { Linear, Attention };
+/// Register family a generator writes for; the exact feature bits follow from the whole spec.
+enum class KernelIsa { Avx2, Avx512 };
+enum class Activation { None, Swiglu, SwigluClamped };
+
+struct KernelSpec {
+  KernelOp op = KernelOp::Linear;
+  KernelIsa isa = KernelIsa::Avx2;
+
+  // Linear
+  WeightFormat weights = WeightFormat::F32; ///< packed as panel16, or panel16_pairs with swiglu
+  unsigned rows = 1; ///< widest row tile in registers; every smaller power of two is a body too
+  bool bias = false, scale = false, addend = false, residual = false;
+  Activation activation = Activation::None;
+
+  // Attention
+  WeightFormat kv = WeightFormat::F32; ///< F32 or BF16
+  unsigned headDim = 64, group = 1, blockTokens = 64;
+  bool sinks = false;
+
+  bool operator==(const KernelSpec &) const = default;
+};
+
+std::string kernelSymbol(const KernelSpec &spec);
+/// nullopt when the name is not one that kernelSymbol writes.
+std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
+/// nullopt when the generators can build it, else why not, in a sentence: rows not a power of two
+/// or beyond the register budget (8 on AVX-512, 2 on AVX2); head_dim not a multiple of 16 up to
+/// 256; group beyond 16; block tokens not a power of two from 16 to 4096; ...
+std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
+/// Exactly the features the kernel's instructions use (a test disassembles and compares).
+FeatureSet kernelFeatures(const KernelSpec &spec);
+
+/// One row of the kernel table that kernel selection reads, most preferred first.
+struct KernelChoice {
+  KernelOp op;
+  KernelIsa isa;
+  WeightFormat format; ///< weights (Linear) or KV elements (Attention)
+  unsigned rows;       ///< row tile (Linear)
+  std::string_view why;
+};
+const std::vector<KernelChoice> &kernelTable();
+
+} // namespace inf

@@ -1,0 +1,138 @@
+// Sixteen floats at a time, on either register family: the one vocabulary kernels are written in.
+//
+//   AVX-512: a Lanes16 is one zmm;   AVX2: two ymm, lanes 0..7 and 8..15.
+//
+// Every operation rounds the same way lane by lane on both, so a kernel written in it gives the
+// same bits on both. Operands are written destination first. Where NaN matters the operand order is
+// part of the operation: max/min return their last operand when either is NaN.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "codegen/KernelAssembler.h"
+#include "runtime/abi/WeightFormats.h"
+
+namespace inf {
+
+/// One vector register held under a role: ymm, or zmm on AVX-512.
+class VectorRegister : public Xbyak::Ymm {
+public:
+  VectorRegister(RegisterPool::Lease held, KernelIsa isa)
+      : Xbyak::Ymm(held.index(), isa == KernelIsa::Avx512 ? ZMM : YMM,
+                   isa == KernelIsa::Avx512 ? 512 : 256),
+        lease(std::move(held)) {}
+
+private:
+  RegisterPool::Lease lease;
+};
+
+/// Sixteen lanes of 32 bits. Registers go back to the pool with the value.
+struct Lanes16 {
+  std::vector<VectorRegister> parts; ///< one zmm or two ymm
+};
+
+/// One bit per lane: an opmask, or sign bits in two ymm.
+struct LaneMask {
+  RegisterPool::Lease opmask;
+  std::vector<VectorRegister> parts;
+};
+
+class LanesEmitter {
+public:
+  using Address = Xbyak::RegExp; ///< base + index * scale + displacement
+
+  static std::unique_ptr<LanesEmitter> create(KernelAssembler &assembler);
+  virtual ~LanesEmitter() = default;
+
+  Lanes16 take(std::string_view role);
+  std::vector<Lanes16> takeMany(std::string_view role, unsigned count);
+
+  // Memory. No alignment needed.
+  void load(const Lanes16 &to, const Address &from);
+  void store(const Address &to, const Lanes16 &from);
+  void storeFirstLane(const Address &to, const Lanes16 &from);
+  void broadcast(const Lanes16 &to, const Address &scalar);
+  void broadcastInteger(const Lanes16 &to, const Xbyak::Reg64 &value); ///< its low 32 bits
+  void setConstant(const Lanes16 &to, float value);
+  void setBits(const Lanes16 &to, const std::vector<uint32_t> &sixteenWords);
+  virtual void setZero(const Lanes16 &to) = 0;
+  /// Sixteen consecutive F32, F16 or BF16 values as f32. Exact.
+  void loadElements(const Lanes16 &to, WeightFormat format, const Address &from);
+
+  // Arithmetic.
+  void copy(const Lanes16 &to, const Lanes16 &from);
+  void add(const Lanes16 &to, const Lanes16 &a, const Lanes16 &b);
+  void add(const Lanes16 &to, const Lanes16 &a, const Address &b);
+  void subtract(const Lanes16 &to, const Lanes16 &a, const Lanes16 &b);
+  void multiply(const Lanes16 &to, const Lanes16 &a, const Lanes16 &b);
+  void divide(const Lanes16 &to, const Lanes16 &a, const Lanes16 &b);
+  void max(const Lanes16 &to, const Lanes16 &a, const Lanes16 &b);
+  void min(const Lanes16 &to, const Lanes16 &a, const Lanes16 &b);
+  void fma(const Lanes16 &accumulator, const Lanes16 &a, const Lanes16 &b); ///< acc = a * b + acc
+  virtual void negate(const Lanes16 &x) = 0;
+
+  // With one float in memory as the other operand; AVX2 borrows a register for it.
+  virtual void fmaBroadcast(const Lanes16 &accumulator, const Lanes16 &a,
+                            const Address &scalar) = 0;
+  virtual void multiplyBroadcast(const Lanes16 &x, const Address &scalar) = 0;
+
+  // With a constant as the last operand.
+  void addConstant(const Lanes16 &x, float value);
+  void multiplyConstant(const Lanes16 &to, const Lanes16 &x, float value);
+  void minConstantFirst(const Lanes16 &x, float value); ///< x = min(value, x): NaN stays NaN
+  void fmaConstant(const Lanes16 &x, const Lanes16 &y, float value);     ///< x = x * y + value
+  void subtractProduct(const Lanes16 &x, const Lanes16 &y, float value); ///< x = x - y * value
+
+  // Folds. All lanes of x get the result; the order is i with i+8, then 4, 2, 1.
+  void foldAdd(const Lanes16 &x);
+  void foldMax(const Lanes16 &x);
+
+  // The pieces of exp.
+  virtual void roundToInteger(const Lanes16 &to, const Lanes16 &x) = 0; ///< nearest, ties to even
+  void scaleByPowerOfTwo(const Lanes16 &x,
+                         const Lanes16 &n); ///< bits(x) + (int(n) << 23); destroys n
+
+  // Masks.
+  virtual LaneMask lessThanConstant(const Lanes16 &x, float value) = 0;
+  /// Lanes outside first..last, given as numbers 0..15 in registers.
+  virtual LaneMask outside(const Xbyak::Reg64 &first, const Xbyak::Reg64 &last) = 0;
+  virtual void replaceWhere(const LaneMask &mask, const Lanes16 &x, float value) = 0;
+
+  // MXFP4, one block of 272 bytes (runtime/format/Pack.h): 4 lines of codes, 16 scale bytes.
+  /// Whatever codeValues() looks values up in.
+  virtual Lanes16 takeCodeTable() = 0;
+  /// The values of the 4-bit codes at bit `shift` of the 16 dwords of a line.
+  virtual void codeValues(const Lanes16 &to, const Lanes16 &table, const Address &line,
+                          unsigned shift) = 0;
+  /// E8M0 scale bytes as f32: 2^(s - 127), exact for 0..254.
+  void loadScales(const Lanes16 &to, const Address &bytes);
+
+protected:
+  explicit LanesEmitter(KernelAssembler &kernelAssembler) : assembler(kernelAssembler) {}
+
+  VectorRegister takeRegister(std::string_view role);
+  unsigned partCount() const { return assembler.isa == KernelIsa::Avx512 ? 1 : 2; }
+  unsigned partFloats() const { return 16 / partCount(); }
+  /// An operand that is `value` in every lane.
+  virtual Xbyak::Address constantOperand(uint32_t bits) = 0;
+  Xbyak::Address constantOperand(float value);
+  enum class Fold { Add, Max };
+  /// Lane i of the first register becomes lane i folded with lane i + 8.
+  virtual void foldHalves(const Lanes16 &x, Fold fold) = 0;
+  void foldInto(const Xbyak::Ymm &x, const Xbyak::Ymm &y, Fold fold);
+  /// Swaps neighbouring groups of four lanes.
+  virtual void swapFours(const Xbyak::Ymm &to, const Xbyak::Ymm &from) = 0;
+
+  KernelAssembler &assembler;
+
+private:
+  void fold(const Lanes16 &x, Fold fold);
+};
+
+std::unique_ptr<LanesEmitter> createAvx2Lanes(KernelAssembler &assembler);
+std::unique_ptr<LanesEmitter> createAvx512Lanes(KernelAssembler &assembler);
+
+} // namespace inf

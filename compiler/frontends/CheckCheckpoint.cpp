@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/Suggest.h"
+#include "runtime/base/Error.h"
+
+namespace inf {
+namespace {
+
+struct ExpectedTensor {
+  DType dtype;
+  std::vector<uint64_t> shape;
+};
+
+DType dtypeOf(WeightFormat format) {
+  switch (format) {
+  case WeightFormat::F32:
+    return DType::F32;
+  case WeightFormat::F16:
+    return DType::F16;
+  case WeightFormat::BF16:
+    return DType::BF16;
+  case WeightFormat::MXFP4:
+    return DType::U8;
+  }
+  fail(ErrorCode::Internal, "weight format {} has no dtype; this is a bug",
+       static_cast<uint32_t>(format));
+}
+
+/// What one part reads: [experts,] rows, columns as runtime/format/WeightDecl.h lays them out.
+void addExpected(const WeightDecl &decl, const WeightPart &part,
+                 std::multimap<std::string, ExpectedTensor> &expected) {
+  std::vector<uint64_t> shape;
+  if (decl.experts > 1)
+    shape.push_back(decl.experts);
+  shape.push_back(part.rows);
+  if (part.stored == WeightFormat::MXFP4) {
+    shape.push_back(decl.columns / mxfp4Block);
+    expected.insert({part.scales, {DType::U8, shape}});
+    shape.push_back(mxfp4Block / 2); // two codes a byte
+  } else if (!decl.isVector()) {
+    shape.push_back(decl.columns);
+    if (part.transposed)
+      std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  }
+  expected.insert({part.tensor, {dtypeOf(part.stored), shape}});
+}
+
+/// A declaration with one expert does not say whether the checkpoint has an axis for it.
+bool sameShape(const std::vector<uint64_t> &expected, const std::vector<uint64_t> &found) {
+  if (found.size() == expected.size() + 1 && found.front() == 1)
+    return std::equal(expected.begin(), expected.end(), found.begin() + 1);
+  return expected == found;
+}
+
+std::string describe(DType dtype, const std::vector<uint64_t> &shape) {
+  return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ", "));
+}
+
+class Differences {
+public:
+  void compare(const std::string &name, const ExpectedTensor &want, const TensorInfo *found) {
+    if (!found)
+      missing.insert(name);
+    else if (found->dtype != want.dtype || !sameShape(want.shape, found->shape))
+      mismatched.insert(fmt::format("{} (expected {}, found {})", name,
+                                    describe(want.dtype, want.shape),
+                                    describe(found->dtype, found->shape)));
+  }
+
+  void extraTensor(const std::string &name) { extra.insert(name); }
+
+  void refuse() const {
+    if (missing.empty() && extra.empty() && mismatched.empty())
+      return;
+    fail(ErrorCode::BadInput,
+         "the checkpoint does not fit the model description:{}{}{}; check that both are of the "
+         "same model and that all of its files are there",
+         list("missing", missing), list("extra", extra), list("mismatched", mismatched));
+  }
+
+private:
+  static std::string list(std::string_view kind, const std::set<std::string> &names) {
+    if (names.empty())
+      return "";
+    return fmt::format("\n  {} {}: {}", names.size(), kind,
+                       firstNames({names.begin(), names.end()}));
+  }
+  std::set<std::string> missing, extra, mismatched;
+};
+
+} // namespace
+
+void checkCheckpoint(const std::vector<WeightDecl> &decls, const Checkpoint &checkpoint) {
+  // Several weights may read one tensor (tied embeddings): each states what it expects.
+  std::multimap<std::string, ExpectedTensor> expected;
+  for (const WeightDecl &decl : decls)
+    for (const WeightPart &part : decl.parts)
+      addExpected(decl, part, expected);
+  Differences differences;
+  for (const auto &[name, want] : expected)
+    differences.compare(name, want, checkpoint.find(name));
+  for (const TensorInfo *tensor : checkpoint.tensors())
+    if (!expected.count(tensor->name))
+      differences.extraTensor(tensor->name);
+  differences.refuse();
+}
+
+} // namespace inf

@@ -1,0 +1,76 @@
+// Reading JSON from files nobody vouches for: every access checks the type and says where in which
+// file it failed; keys nobody asked for can be refused by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace inf {
+
+using Json = nlohmann::json;
+
+/// A whole regular file of at most 4 MiB. Fails with Io (missing, unreadable) or BadInput (too
+/// large, not a regular file).
+std::string readJsonFile(const std::string &path);
+
+/// Parses `text`; `source` names it in messages. Fails with BadInput on a syntax error, nesting
+/// deeper than 32, a key given twice, text that is not UTF-8, or a number beyond a double's range.
+Json parseJson(const std::string &text, const std::string &source);
+
+/// A place in a JSON document, for messages: "config.json: rope_scaling.factor".
+struct JsonPlace {
+  std::string source, path;
+  JsonPlace child(std::string_view key) const;
+  JsonPlace item(size_t index) const;
+  std::string text() const;
+};
+
+// Each fails with BadInput ("expected a whole number, found a string ...") at `place`.
+uint64_t jsonCount(const Json &value, const JsonPlace &place); ///< whole, 0 .. 2^64-1
+double jsonNumber(const Json &value, const JsonPlace &place);  ///< finite
+bool jsonFlag(const Json &value, const JsonPlace &place);
+std::string jsonText(const Json &value, const JsonPlace &place);
+const Json &jsonArray(const Json &value, const JsonPlace &place);
+[[noreturn]] void failType(const Json &value, const JsonPlace &place, std::string_view expected);
+
+/// An object under reading. It remembers which keys were asked for, so that at the end the others
+/// can be refused. The JSON value must outlive it.
+class JsonObject {
+public:
+  enum class Nulls {
+    Values, ///< null is a value like others (and mostly of the wrong type)
+    Absent  ///< a key whose value is null counts as not there (Hugging Face's habit)
+  };
+  JsonObject(const Json &value, JsonPlace place, Nulls nulls = Nulls::Values);
+
+  const Json *find(std::string_view key); ///< nullptr when absent
+  const Json &require(std::string_view key);
+  uint64_t count(std::string_view key);
+  uint64_t count(std::string_view key, uint64_t fallback);
+  double number(std::string_view key);
+  double number(std::string_view key, double fallback);
+  std::optional<double> optionalNumber(std::string_view key);
+  bool flag(std::string_view key, bool fallback);
+  std::string text(std::string_view key);
+  std::string text(std::string_view key, std::string_view fallback);
+  JsonObject object(std::string_view key);
+
+  const Json &json() const { return *value; }
+  JsonPlace at(std::string_view key) const { return place.child(key); }
+  const JsonPlace &here() const { return place; }
+  /// Fails with BadInput naming the first key that was never asked for and the nearest that was.
+  void refuseUnknownKeys() const;
+
+private:
+  const Json *value;
+  JsonPlace place;
+  Nulls nulls;
+  std::vector<std::string> known;
+};
+
+} // namespace inf

@@ -1,0 +1,202 @@
+#include "compiler/import/BuildModel.h"
+
+#include <cmath>
+
+#include "compiler/import/BuildBlock.h"
+#include "ir/dialect/InfDialect.h"
+
+using namespace mlir;
+
+namespace inf {
+
+namespace {
+
+ir::WeightType weightType(MLIRContext *context, const WeightDecl &decl) {
+  int64_t rows = decl.rows, columns = decl.columns, experts = decl.experts;
+  if (experts > 1)
+    return ir::WeightType::get(context, {experts, rows, columns});
+  if (decl.isVector())
+    return ir::WeightType::get(context, {rows});
+  return ir::WeightType::get(context, {rows, columns});
+}
+
+/// Kv groups by (window, kv_heads, head_dim), in order of first use.
+struct KvGroups {
+  struct Group {
+    const AttentionDesc *attention;
+    std::string name;
+    std::vector<int64_t> layers;
+  };
+  std::vector<Group> groups;
+
+  Group &of(const AttentionDesc &attention) {
+    for (Group &group : groups)
+      if (group.attention->window == attention.window &&
+          group.attention->kvHeads == attention.kvHeads &&
+          group.attention->headDim == attention.headDim)
+        return group;
+    std::string name = attention.window ? fmt::format("window{}", attention.window) : "full";
+    for (const Group &group : groups)
+      if (group.name == name)
+        name += fmt::format("_{}x{}", attention.kvHeads, attention.headDim);
+    return groups.emplace_back(Group{&attention, name, {}});
+  }
+};
+
+class ModelBuilder {
+public:
+  ModelBuilder(MLIRContext &mlirContext, const ModelDesc &modelDesc,
+               const std::vector<WeightDecl> &weightDecls, const ImportOptions &importOptions)
+      : context(&mlirContext), builder(&mlirContext), desc(modelDesc), decls(weightDecls),
+        options(importOptions) {}
+
+  OwningOpRef<ModuleOp> build() {
+    OwningOpRef<ModuleOp> module(ModuleOp::create(loc()));
+    builder.setInsertionPointToEnd(module->getBody());
+    ir::ModelOp model = buildContainer();
+    builder.setInsertionPointToEnd(&model.getBody().front());
+    for (const auto &[name, rope] : desc.ropes)
+      buildRopeTable(name, rope);
+    buildKvGroups();
+    for (const WeightDecl &decl : decls)
+      buildWeight(decl);
+    for (const auto &[name, block] : desc.blocks)
+      if (std::optional<size_t> layer = firstLayerOf(name))
+        buildBlock(builder, desc, name, block, kvGroups.of(block.attention).name,
+                   slotsOf(*layer));
+    buildStep();
+    return module;
+  }
+
+private:
+  Location loc() { return builder.getUnknownLoc(); }
+
+  ir::ModelOp buildContainer() {
+    auto model = builder.create<ir::ModelOp>(
+        loc(), desc.name, desc.architecture, desc.vocabulary, desc.hidden, desc.maxContext,
+        ArrayRef<int64_t>(desc.eosTokens), desc.bosToken);
+    auto setPath = [&](StringRef key, const std::string &path) {
+      if (!path.empty())
+        model->setAttr(key, builder.getStringAttr(path));
+    };
+    setPath("weights_from", desc.weightsDirectory);
+    setPath("tokenizer", desc.tokenizerPath);
+    setPath("chat_template", desc.chatTemplatePath);
+    model.getBody().emplaceBlock();
+    return model;
+  }
+
+  void buildRopeTable(const std::string &name, const RopeDesc &rope) {
+    auto number = [&](bool wanted, double value) {
+      return wanted ? builder.getF64FloatAttr(value) : FloatAttr();
+    };
+    bool yarn = rope.type == "yarn";
+    int64_t headDim = 0;
+    for (const auto &entry : desc.blocks)
+      if (entry.second.attention.rope == name)
+        headDim = entry.second.attention.headDim;
+    if (!headDim)
+      return; // no kind of layer uses it
+    builder.create<ir::RopeTableOp>(
+        loc(), builder.getStringAttr(name), builder.getStringAttr(rope.type),
+        builder.getI64IntegerAttr(headDim), builder.getF64FloatAttr(rope.theta),
+        number(yarn, rope.factor), number(yarn, rope.betaFast), number(yarn, rope.betaSlow),
+        number(yarn, rope.originalContext), builder.getBoolAttr(rope.truncate),
+        number(rope.attentionFactor.has_value(), rope.attentionFactor.value_or(0)));
+  }
+
+  void buildKvGroups() {
+    for (auto [layer, kind] : llvm::enumerate(desc.layers)) {
+      std::vector<int64_t> &layers = kvGroups.of(desc.blocks.at(kind).attention).layers;
+      kvSlots.push_back(int64_t(layers.size()));
+      layers.push_back(int64_t(layer));
+    }
+    for (const KvGroups::Group &group : kvGroups.groups)
+      builder.create<ir::KvGroupOp>(loc(), group.name, group.layers, group.attention->kvHeads,
+                                    group.attention->headDim, group.attention->window,
+                                    options.kvElement, options.kvBlockTokens);
+  }
+
+  void buildWeight(const WeightDecl &decl) {
+    SmallVector<Attribute> parts;
+    for (const WeightPart &part : decl.parts)
+      parts.push_back(ir::PartAttr::get(
+          context, builder.getStringAttr(part.tensor),
+          part.scales.empty() ? StringAttr() : builder.getStringAttr(part.scales),
+          static_cast<ir::Format>(part.stored), int64_t(part.rows), part.transposed,
+          part.interleaved));
+    builder.create<ir::WeightOp>(loc(), builder.getStringAttr(decl.name),
+                                 TypeAttr::get(weightType(context, decl)),
+                                 builder.getArrayAttr(parts), nullptr, nullptr, nullptr, nullptr);
+  }
+
+  std::optional<size_t> firstLayerOf(const std::string &kind) {
+    auto it = std::find(desc.layers.begin(), desc.layers.end(), kind);
+    if (it == desc.layers.end())
+      return std::nullopt;
+    return size_t(it - desc.layers.begin());
+  }
+
+  static std::string layerPrefix(size_t layer) { return fmt::format("layers.{}.", layer); }
+
+  /// Weights of a layer without their prefix, in declaration order.
+  std::vector<BlockSlot> slotsOf(size_t layer) {
+    std::vector<BlockSlot> slots;
+    std::string prefix = layerPrefix(layer);
+    for (const WeightDecl &decl : decls)
+      if (decl.name.starts_with(prefix))
+        slots.push_back({decl.name.substr(prefix.size()), weightType(context, decl)});
+    return slots;
+  }
+
+  Value use(const std::string &name) {
+    for (const WeightDecl &decl : decls)
+      if (decl.name == name)
+        return builder.create<ir::UseOp>(loc(), weightType(context, decl), name);
+    fail(ErrorCode::Internal, "weight {} was not declared by the description", name);
+  }
+
+  void buildStep() {
+    auto step = builder.create<ir::StepOp>(loc());
+    Block &body = step.getBody().emplaceBlock();
+    auto tokensType = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+    Value tokens = body.addArgument(tokensType, loc());
+    builder.setInsertionPointToEnd(&body);
+    auto residualType = ir::activationType(context, desc.hidden);
+    Value x = builder.create<ir::EmbeddingOp>(loc(), residualType, tokens, use("embedding.weight"));
+    for (auto [layer, kind] : llvm::enumerate(desc.layers)) {
+      SmallVector<Attribute> weights;
+      for (const BlockSlot &slot : slotsOf(layer))
+        weights.push_back(FlatSymbolRefAttr::get(context, layerPrefix(layer) + slot.name));
+      x = builder.create<ir::LayerOp>(loc(), residualType, x,
+                                      FlatSymbolRefAttr::get(context, kind), int64_t(layer),
+                                      kvSlots[layer], builder.getArrayAttr(weights));
+    }
+    x = builder.create<ir::OutputRowsOp>(loc(), x);
+    Value hidden =
+        builder.create<ir::RmsNormOp>(loc(), residualType, x, use("final_norm.weight"),
+                                      builder.getF64FloatAttr(desc.normEps));
+    Value logits =
+        builder.create<ir::LmHeadOp>(loc(), ir::activationType(context, desc.vocabulary), hidden,
+                                     use("lm_head.weight"));
+    builder.create<ir::YieldOp>(loc(), ValueRange{hidden, logits});
+  }
+
+  MLIRContext *context;
+  OpBuilder builder;
+  const ModelDesc &desc;
+  const std::vector<WeightDecl> &decls;
+  const ImportOptions &options;
+  KvGroups kvGroups;
+  std::vector<int64_t> kvSlots; ///< of each layer in its group
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> buildModel(MLIRContext &context, const ModelDesc &desc,
+                                 const std::vector<WeightDecl> &decls,
+                                 const ImportOptions &options) {
+  return ModelBuilder(context, desc, decls, options).build();
+}
+
+} // namespace inf

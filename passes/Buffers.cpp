@@ -1,0 +1,87 @@
+#include "passes/Buffers.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace inf {
+
+int64_t vectorStride(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return alignTo(type.getShape().back(), rowPadding);
+}
+
+int64_t rowStride(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t vectors = type.getRank() == 3 ? type.getShape()[1] : 1;
+  return vectors * vectorStride(value);
+}
+
+bool isOutputRows(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<ir::LayerOp>(op))
+    return false;
+  if (isa<ir::OutputRowsOp>(op))
+    return true;
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    return isa<RankedTensorType>(operand.getType()) && isOutputRows(operand);
+  });
+}
+
+int64_t bufferBytes(Value value, int64_t maxRows, int64_t maxOutputRows) {
+  int64_t rows = isOutputRows(value) ? maxOutputRows : maxRows;
+  return alignTo(rows * rowStride(value) * 4, bufferAlignment);
+}
+
+std::vector<OpResult> bufferResults(Operation *op) {
+  std::vector<OpResult> results;
+  for (OpResult result : op->getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      results.push_back(result);
+  return results;
+}
+
+Value inPlaceOperand(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<ir::LinearOp, ir::ExpertDownOp>([](auto o) -> Value { return o.getResidual(); })
+      .Case([](ir::AddOp o) -> Value { return o.getLhs(); })
+      .Case([](ir::LayerOp o) -> Value { return o.getX(); })
+      .Default(Value());
+}
+
+Scratch scratchOf(Operation *op, int64_t maxRows) {
+  Scratch scratch;
+  auto take = [&](int64_t bytes) {
+    int64_t at = scratch.bytes;
+    scratch.bytes += alignTo(bytes, bufferAlignment);
+    return at;
+  };
+  auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
+  auto takeNorm = [&](Value x, Value norm) {
+    if (norm && partition)
+      scratch.normedRows = take(partition.getRowTile() * vectorStride(x) * 4);
+  };
+  auto takePairs = [&](Value weight, Value experts) {
+    int64_t count = cast<ir::WeightType>(weight.getType()).getExperts();
+    scratch.counts = take((count + 1) * 4);
+    scratch.pairs = take(maxRows * ir::featuresOf(experts) * 4);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ir::LinearOp o) { takeNorm(o.getX(), o.getNorm()); })
+      .Case([&](ir::QkvOp o) {
+        takeNorm(o.getX(), o.getNorm());
+        // k and v of the row tile, before they go to the cache
+        scratch.pairs = take(partition ? partition.getRowTile() *
+                                             alignTo(o.getWeight().getType().getRows(), 16) * 4
+                                       : 0);
+      })
+      .Case([&](ir::RouterOp o) {
+        scratch.pairs = take(alignTo(o.getWeight().getType().getRows(), 16) * 4);
+      })
+      .Case([&](ir::ExpertUpOp o) { takePairs(o.getWeight(), o.getExperts()); })
+      .Case([&](ir::ExpertDownOp o) { takePairs(o.getWeight(), o.getExperts()); });
+  return scratch;
+}
+
+} // namespace inf

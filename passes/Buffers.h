@@ -1,0 +1,50 @@
+// Which values are buffers, how long their rows are, and how long they live: shared by the planner
+// and the lowering. The verifier of the plan works these out for itself.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/dialect/InfDialect.h"
+
+namespace inf {
+
+/// Rows of buffers are padded to this many elements: kernels store whole panels.
+inline constexpr int64_t rowPadding = 16;
+/// Buffers start on cache lines.
+inline constexpr int64_t bufferAlignment = 64;
+/// Offset of a value that lives in memory of the caller of the step (the logits).
+inline constexpr int64_t callerBuffer = -1;
+
+constexpr int64_t alignTo(int64_t value, int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// Elements between two rows of a buffer: features, padded. [r, k, f] has k padded rows per row.
+int64_t rowStride(mlir::Value value);
+/// Elements between two of the k vectors of one row of a [r, k, f] buffer.
+int64_t vectorStride(mlir::Value value);
+
+/// Whether the value's rows are the step's output rows rather than all rows.
+bool isOutputRows(mlir::Value value);
+
+/// Bytes of the buffer of `value`.
+int64_t bufferBytes(mlir::Value value, int64_t maxRows, int64_t maxOutputRows);
+
+/// Results of `op` that need a buffer (all tensors it makes).
+std::vector<mlir::OpResult> bufferResults(mlir::Operation *op);
+
+/// The operand whose buffer the first result of `op` may take over, if `op` is its last reader:
+/// what is added to it is added in place. Null when there is none.
+mlir::Value inPlaceOperand(mlir::Operation *op);
+
+/// Bytes of scratch per thread that `op` works in, and where its parts begin.
+struct Scratch {
+  int64_t normedRows = 0; ///< [row_tile][padded features] f32: rows after the norm prologue
+  int64_t counts = 0;     ///< [experts + 1] i32: where each expert's pairs begin
+  int64_t pairs = 0;      ///< [rows * k] i32: pair indices, sorted by expert
+  int64_t bytes = 0;
+};
+Scratch scratchOf(mlir::Operation *op, int64_t maxRows);
+
+} // namespace inf

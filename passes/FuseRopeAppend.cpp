@@ -1,0 +1,67 @@
+// The qkv product rotates its q and k and stores its k and v itself.
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace inf {
+#define GEN_PASS_DEF_FUSEROPEAPPEND
+#include "InfPasses.h.inc"
+
+namespace {
+
+/// rope(slice(product)) with the slice at `begin`.
+struct RotatedSlice {
+  ir::RopeOp rope;
+  ir::SliceOp slice;
+};
+
+std::optional<RotatedSlice> rotatedSlice(Value value) {
+  auto rope = value.getDefiningOp<ir::RopeOp>();
+  auto slice = rope ? rope.getX().getDefiningOp<ir::SliceOp>() : ir::SliceOp();
+  if (!slice || !slice->hasOneUse())
+    return std::nullopt;
+  return RotatedSlice{rope, slice};
+}
+
+void fuse(ir::AttentionOp attention, ir::KvAppendOp append) {
+  auto q = rotatedSlice(attention.getQ()), k = rotatedSlice(append.getK());
+  auto v = append.getV().getDefiningOp<ir::SliceOp>();
+  if (!q || !k || !v || q->rope.getTable() != k->rope.getTable())
+    return;
+  auto product = q->slice.getX().getDefiningOp<ir::LinearOp>();
+  if (!product || k->slice.getX() != product || v.getX() != product)
+    return;
+  // The fused op knows the order q, k, v and nothing else of an epilogue.
+  int64_t qFeatures = ir::featuresOf(attention.getQ()), kFeatures = ir::featuresOf(append.getK());
+  if (q->slice.getBegin() != 0 || int64_t(k->slice.getBegin()) != qFeatures ||
+      int64_t(v.getBegin()) != qFeatures + kFeatures || product.getResidual() ||
+      product.getScale() || product.getAddend() || product.getActivation() ||
+      !q->rope->hasOneUse() || !k->rope->hasOneUse() || !v->hasOneUse())
+    return;
+
+  OpBuilder builder(append);
+  auto fused = builder.create<ir::QkvOp>(
+      product.getLoc(), attention.getQ().getType(), product.getX(), product.getWeight(),
+      product.getBias(), product.getNorm(), product.getEpsAttr(), attention.getHeads(),
+      attention.getKvHeads(), attention.getHeadDim(), q->rope.getTableAttr(),
+      append.getGroupAttr());
+  attention.getQMutable().assign(fused.getQ());
+  append.erase();
+  for (Operation *op : {q->rope.getOperation(), k->rope.getOperation(), q->slice.getOperation(),
+                        k->slice.getOperation(), v.getOperation(), product.getOperation()})
+    op->erase();
+}
+
+struct FuseRopeAppendPass : impl::FuseRopeAppendBase<FuseRopeAppendPass> {
+  void runOnOperation() override {
+    for (auto block : getOperation().getBody().getOps<ir::BlockOp>()) {
+      auto attentions = block.getBody().getOps<ir::AttentionOp>();
+      auto appends = block.getBody().getOps<ir::KvAppendOp>();
+      if (!attentions.empty() && !appends.empty())
+        fuse(*attentions.begin(), *appends.begin());
+    }
+  }
+};
+
+} // namespace
+} // namespace inf

@@ -1,0 +1,101 @@
+//===- Passes.td - the table of contents: what happens to a model, in order ----------------------===//
+// One pass, one file, one flag, one test, the same name. Pipeline.cpp holds the order as a list.
+#ifndef INF_PASSES_TD
+#define INF_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseQkv : Pass<"inf-fuse-qkv", "::inf::ir::ModelOp"> {
+  let summary = "the q, k and v products of one input become one product of a longer weight";
+  let description = [{
+    before: q = linear x, wq;  k = linear x, wk;  v = linear x, wv
+    after:  t = linear x, wqkv;  q, k, v = slices of t
+    The new weight's parts are those of q, k and v; every layer of the kind gets one.
+  }];
+}
+
+def FuseNorm : Pass<"inf-fuse-norm", "::inf::ir::ModelOp"> {
+  let summary = "a norm whose only reader is a product becomes that product's prologue";
+}
+
+def FuseEpilogue : Pass<"inf-fuse-epilogue", "::inf::ir::ModelOp"> {
+  let summary = "residual additions and gated activations move into the end of the product before";
+  let description = [{
+    before: y = linear ...;  z = add x, y             after: z = linear ... residual x
+    before: y = linear ...;  z = swiglu y             after: z = linear ... {activation}
+    Experts (inf.expert_down) take the residual in the same way.
+  }];
+}
+
+def FuseRopeAppend : Pass<"inf-fuse-rope-append", "::inf::ir::ModelOp"> {
+  let summary = "the qkv product rotates its q and k and stores its k and v itself";
+  let description = [{
+    before: t = linear ...; rope (slice t), rope (slice t), kv_append k, (slice t)
+    after:  q = inf.qkv ...
+  }];
+}
+
+def FuseRouter : Pass<"inf-fuse-router", "::inf::ir::ModelOp"> {
+  let summary = "norm, router product and top k become one stage that also gives the normed rows";
+}
+
+def ExpandMoe : Pass<"inf-expand-moe", "::inf::ir::ModelOp"> {
+  let summary = "a mixture of experts becomes its two stages, expert_up and expert_down (always runs)";
+}
+
+def Quantize : Pass<"inf-quantize", "::inf::ir::ModelOp"> {
+  let summary = "decides the format each weight is packed to (always runs)";
+  let description = [{
+    `none` keeps what the checkpoint holds; parts of differing formats meet in f32. Vectors are f32.
+    A format already on a weight, set by hand, stays.
+  }];
+  let options = [Option<"policy", "policy", "std::string", "\"none\"", "quantization policy: none">];
+}
+
+def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
+  let summary = "layers whose weights differ in format get a block of their own (always runs)";
+}
+
+def SelectKernels : Pass<"inf-select-kernels", "::inf::ir::ModelOp"> {
+  let summary = "gives every product and attention its kernel, by the kernel table (always runs)";
+  let description = [{
+    Also decides each weight's packed layout, which the kernel that streams it prescribes. A kernel
+    already on an op stays if its weights fit; an op no kernel can serve is an error naming it.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"avx2\"", "target name">];
+}
+
+def VerifyKernels : Pass<"inf-verify-kernels", "::inf::ir::ModelOp"> {
+  let summary = "every kernel exists, fits its op and the target, and its weights' format and layout";
+  let description = [{
+    What select-kernels wrote passes; this is for what a hand changed after it.
+  }];
+}
+
+def Partition : Pass<"inf-partition", "::inf::ir::ModelOp"> {
+  let summary = "fixes axis and grain on which the threads share out each stage (always runs)";
+}
+
+def PlanMemory : Pass<"inf-plan-memory", "::inf::ir::ModelOp"> {
+  let summary = "gives every buffer its offset in the arena and every weight its place (always runs)";
+  let description = [{
+    Buffers live from the op that writes them to the last that reads them; those that never live at
+    the same time may share bytes. A residual is updated in place.
+  }];
+  let options = [Option<"maxRows", "max-rows", "int64_t", "256", "rows one step may have">,
+                 Option<"maxOutputRows", "max-output-rows", "int64_t", "64",
+                        "rows of one step that may want an output">];
+}
+
+def VerifyPlan : Pass<"inf-verify-plan", "::inf::ir::ModelOp"> {
+  let summary = "checks the memory plan from scratch: bounds, alignment, no two live buffers overlap";
+}
+
+def LowerToLLVM : Pass<"inf-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "the planned model becomes the step function in the LLVM dialect (always runs)";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::func::FuncDialect", "::mlir::math::MathDialect"];
+}
+
+#endif // INF_PASSES_TD

@@ -1,0 +1,30 @@
+// The pipeline as a list: the one place that knows the order of the passes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mlir/Pass/PassManager.h"
+
+namespace inf {
+
+struct PipelineOptions {
+  std::string quantPolicy = "none";
+  std::string target = "avx2";
+  int64_t maxRows = 256, maxOutputRows = 64;
+};
+
+struct PipelineStage {
+  std::string name; ///< the pass's flag without "inf-": "fuse-qkv"
+  bool optional;    ///< may be switched off
+  std::function<std::unique_ptr<mlir::Pass>(const PipelineOptions &)> create;
+};
+
+/// All stages after "import", in order.
+const std::vector<PipelineStage> &pipelineStages();
+
+/// Name of the first stage: the IR as a frontend makes it.
+inline constexpr char importStage[] = "import";
+
+} // namespace inf

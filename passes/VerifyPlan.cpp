@@ -1,0 +1,155 @@
+// Checks the memory plan from scratch, by walking time forward: at every op, what it writes must
+// not lie over anything that is still needed.
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include "passes/Buffers.h"
+#include "passes/KernelUse.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace inf {
+#define GEN_PASS_DEF_VERIFYPLAN
+#include "InfPasses.h.inc"
+
+namespace {
+
+struct Range {
+  int64_t begin = 0, end = 0;
+  bool overlaps(const Range &other) const { return begin < other.end && other.begin < end; }
+};
+
+class BodyChecker {
+public:
+  BodyChecker(ir::ModelOp modelOp, Block &blockBody) : model(modelOp), body(blockBody) {}
+
+  LogicalResult run() {
+    if (isa<ir::BlockOp>(body.getParentOp()))
+      live[body.getArgument(0)] = rangeOf(body.getArgument(0), 0);
+    for (Operation &op : body) {
+      if (failed(check(op)))
+        return failure();
+      dropDead(op);
+    }
+    return success();
+  }
+
+private:
+  Range rangeOf(Value value, int64_t offset) {
+    return {offset, offset + bufferBytes(value, *model.getMaxRows(), *model.getMaxOutputRows())};
+  }
+
+  bool neededAfter(Value value, Operation &op) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) { return op.isBeforeInBlock(user); });
+  }
+
+  LogicalResult check(Operation &op) {
+    std::vector<OpResult> results = bufferResults(&op);
+    if (results.empty())
+      return success();
+    auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(ir::offsetsAttrName);
+    if (!offsets)
+      return op.emitError() << describe(&op) << ": expected inf.offsets; run inf-plan-memory";
+    for (auto [result, offset] : llvm::zip(results, offsets.asArrayRef())) {
+      if (offset == callerBuffer && isa<ir::LmHeadOp>(op))
+        continue;
+      Range range = rangeOf(result, offset);
+      if (offset < 0 || offset % bufferAlignment || range.end > int64_t(*model.getArena()))
+        return op.emitError() << describe(&op) << ": expected a 64-byte aligned buffer inside "
+                              << *model.getArena() << " bytes of arena, found [" << range.begin
+                              << ", " << range.end << ")";
+      if (failed(checkOverlap(op, result, range)))
+        return failure();
+      live[result] = range;
+    }
+    return success();
+  }
+
+  LogicalResult checkOverlap(Operation &op, OpResult result, Range range) {
+    for (auto &[value, other] : live) {
+      if (!range.overlaps(other))
+        continue;
+      bool sameResult = value.getDefiningOp() == &op;
+      bool inPlace = !sameResult && range.begin == other.begin && range.end == other.end &&
+                     !neededAfter(value, op) && mayUpdate(op, result, value);
+      if (!inPlace)
+        return op.emitError() << describe(&op) << ": its result at [" << range.begin << ", "
+                              << range.end << ") overlaps a buffer that is still read, at ["
+                              << other.begin << ", " << other.end << ")";
+    }
+    return success();
+  }
+
+  /// Element i of the result depends on element i of `value` alone, so far as `value` is read.
+  static bool mayUpdate(Operation &op, OpResult result, Value value) {
+    if (result.getResultNumber() != 0 || llvm::count(op.getOperands(), value) != 1)
+      return false;
+    if (auto add = dyn_cast<ir::AddOp>(op))
+      return true;
+    return inPlaceOperand(&op) == value;
+  }
+
+  void dropDead(Operation &op) {
+    SmallVector<Value> dead;
+    for (auto &entry : live)
+      if (!neededAfter(entry.first, op))
+        dead.push_back(entry.first);
+    for (Value value : dead)
+      live.erase(value);
+  }
+
+  ir::ModelOp model;
+  Block &body;
+  llvm::MapVector<Value, Range> live;
+};
+
+LogicalResult checkWeights(ir::ModelOp model) {
+  int64_t end = 0;
+  for (auto weight : model.getBody().getOps<ir::WeightOp>()) {
+    if (!weight.getOffset() || !weight.getBytes())
+      return weight.emitError() << "weight " << weight.getSymName()
+                                << ": expected offset and bytes; run inf-plan-memory";
+    ir::WeightType type = weight.getType();
+    int64_t bytes = int64_t(type.getExperts()) *
+                    int64_t(packedExpertBytes(static_cast<WeightFormat>(*weight.getFormat()),
+                                              static_cast<PackedLayout>(*weight.getLayout()),
+                                              type.getRows(), type.getColumns()));
+    if (int64_t(*weight.getBytes()) != bytes || int64_t(*weight.getOffset()) < end)
+      return weight.emitError() << "weight " << weight.getSymName() << ": expected " << bytes
+                                << " bytes at or after " << end << ", found " << *weight.getBytes()
+                                << " at " << *weight.getOffset()
+                                << "; drop offsets and bytes to have them planned again";
+    end = int64_t(*weight.getOffset()) + bytes;
+  }
+  return success();
+}
+
+struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
+  void runOnOperation() override {
+    ir::ModelOp model = getOperation();
+    if (!model.getArena() || !model.getScratch() || !model.getMaxRows() ||
+        !model.getMaxOutputRows()) {
+      model.emitError() << "expected a memory plan; run inf-plan-memory";
+      return signalPassFailure();
+    }
+    if (failed(checkWeights(model)))
+      return signalPassFailure();
+    WalkResult result = model.walk([&](Operation *op) {
+      if (scratchOf(op, *model.getMaxRows()).bytes > int64_t(*model.getScratch())) {
+        op->emitError() << describe(op) << ": needs more than the " << *model.getScratch()
+                        << " bytes of scratch a thread has";
+        return WalkResult::interrupt();
+      }
+      if (!isa<ir::BlockOp, ir::StepOp>(op))
+        return WalkResult::advance();
+      return failed(BodyChecker(model, op->getRegion(0).front()).run()) ? WalkResult::interrupt()
+                                                                         : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace inf

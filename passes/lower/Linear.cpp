@@ -1,0 +1,93 @@
+#include "passes/lower/Linear.h"
+
+#include "codegen/KernelArgs.h"
+#include "passes/KernelUse.h"
+#include "passes/lower/Stages.h"
+
+using namespace mlir;
+
+namespace inf {
+
+LinearShape linearShape(StepFrame &frame, Operation *op, Value weight,
+                        std::optional<ir::ActivationAttr> activation) {
+  auto type = cast<ir::WeightType>(weight.getType());
+  auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
+  auto format = static_cast<WeightFormat>(frame.formatOf(weight));
+  auto layout = activation ? PackedLayout::Panel16Pairs : PackedLayout::Panel16;
+  int64_t panelsOfUnit = activation ? 2 : 1; // packed panels behind 16 outputs
+  int64_t packed = int64_t(packedRows(layout, uint64_t(type.getRows())));
+  LinearShape shape;
+  shape.panels = packed / int64_t(panelRows) / panelsOfUnit;
+  // The router's rows are not cut: its grain counts rows of the step.
+  bool cutOutputs = partition.getAxis() == ir::Axis::Outputs;
+  shape.unitPanels = cutOutputs ? std::max<int64_t>(partition.getGrain() / int64_t(panelRows), 1) : 1;
+  shape.units = (shape.panels + shape.unitPanels - 1) / shape.unitPanels;
+  shape.unitOutputs = shape.unitPanels * int64_t(panelRows);
+  shape.unitRows = shape.unitOutputs * panelsOfUnit;
+  shape.columns = type.getColumns();
+  shape.panelBytes =
+      int64_t(weightBytes(format, panelRows * uint64_t(type.getColumns()))) * panelsOfUnit;
+  shape.expertBytes = shape.panels * shape.panelBytes;
+  shape.biasStride = packed;
+  return shape;
+}
+
+void emitIfShare(StepFrame &frame, Operation *, const LinearShape &shape,
+                 function_ref<void(Share)> body) {
+  Emit &e = frame.e;
+  Share mine = frame.share(e.constI64(shape.units));
+  e.ifThen(e.less(mine.begin, mine.end), [&] { body(mine); });
+}
+
+void emitLinearArgs(StepFrame &frame, const LinearShape &shape, Share mine,
+                    const LinearOperands &operands, Value weightPointer, Value expert) {
+  Emit &e = frame.e;
+  auto set = [&](Value value, size_t offset) { e.store(value, frame.linearArgs, int64_t(offset)); };
+  Value firstPanel = e.mul(mine.begin, shape.unitPanels);
+  Value lastPanel = e.min(e.mul(mine.end, shape.unitPanels), e.constI64(shape.panels));
+  Value at = e.at(weightPointer, e.mul(firstPanel, shape.panelBytes));
+  if (expert)
+    at = e.at(at, e.mul(expert, shape.expertBytes));
+  set(at, offsetof(LinearArgs, weights));
+  auto setVector = [&](Value vector, size_t offset) {
+    if (!vector) {
+      set(e.null(), offset);
+      return;
+    }
+    Value first = e.mul(mine.begin, shape.unitRows);
+    if (expert)
+      first = e.add(first, e.mul(expert, shape.biasStride));
+    set(e.at(frame.weight(vector), e.mul(first, 4)), offset);
+  };
+  setVector(operands.bias, offsetof(LinearArgs, bias));
+  setVector(operands.scale, offsetof(LinearArgs, scale));
+  set(frame.xRows, offsetof(LinearArgs, x));
+  set(frame.yRows, offsetof(LinearArgs, y));
+  set(frame.residualRows, offsetof(LinearArgs, residual));
+  set(frame.addendRows, offsetof(LinearArgs, addend));
+  set(e.sub(lastPanel, firstPanel), offsetof(LinearArgs, panels));
+  set(e.constI64(shape.columns), offsetof(LinearArgs, columns));
+  bool clamped = operands.activation &&
+                 operands.activation->getKind() == ir::ActivationKind::SwigluClamped;
+  auto setting = [&](FloatAttr attribute) {
+    return e.like(e.f32(), clamped ? float(attribute.getValueAsDouble()) : 0.0f);
+  };
+  if (clamped) {
+    set(setting(operands.activation->getLimit()), offsetof(LinearArgs, swigluLimit));
+    set(setting(operands.activation->getAlpha()), offsetof(LinearArgs, swigluAlpha));
+  }
+}
+
+void emitRowPointers(StepFrame &frame, Value array, Value count,
+                     function_ref<Value(Value)> pointer) {
+  Emit &e = frame.e;
+  e.loop(e.constI64(0), count, 1,
+         [&](Value i) { e.store(pointer(i), e.at(array, e.mul(i, 8))); });
+}
+
+void emitLinearCall(StepFrame &frame, Operation *op, Value rows) {
+  frame.e.store(rows, frame.linearArgs, offsetof(LinearArgs, rows));
+  emitKernelCall(frame, op, frame.linearArgs);
+}
+
+} // namespace inf

@@ -1,0 +1,146 @@
+// Stages in which a thread takes whole rows.
+#include <limits>
+
+#include "passes/lower/Math.h"
+#include "passes/lower/Rows.h"
+#include "passes/lower/Stages.h"
+#include "runtime/abi/inf_abi.h"
+
+using namespace mlir;
+
+namespace inf {
+
+void lower(StepFrame &frame, ir::EmbeddingOp op) {
+  Emit &e = frame.e;
+  int64_t features = ir::featuresOf(op.getResult());
+  ir::Format format = frame.formatOf(op.getWeight());
+  int64_t elementBytes = format == ir::Format::F32 ? 4 : 2;
+  Value table = frame.weight(op.getWeight());
+  frame.ownRows(op.getResult(), [&](Value row) {
+    Value token = frame.rowField(row, offsetof(inf_row, token));
+    Value from = e.at(table, e.mul(token, features * elementBytes));
+    Value to = frame.rowOf(op.getResult(), row);
+    e.elements(features, [&](Value i, int64_t n) {
+      Value value = emitLoadAsF32(e, format, e.at(from, e.mul(i, elementBytes)), n);
+      e.store(value, e.at(to, e.mul(i, 4)));
+    });
+  });
+}
+
+void lower(StepFrame &frame, ir::RmsNormOp op) {
+  Value weight = frame.weight(op.getWeight());
+  frame.ownRows(op.getResult(), [&](Value row) {
+    emitRmsNormRow(frame.e, frame.rowOf(op.getX(), row), weight, frame.rowOf(op.getResult(), row),
+                   ir::featuresOf(op.getX()), op.getEps().convertToDouble());
+  });
+}
+
+void lower(StepFrame &frame, ir::SliceOp op) {
+  frame.ownRows(op.getResult(), [&](Value row) {
+    Value from = frame.e.at(frame.rowOf(op.getX(), row), int64_t(op.getBegin()) * 4);
+    emitCopy(frame.e, from, frame.rowOf(op.getResult(), row), ir::featuresOf(op.getResult()));
+  });
+}
+
+void lower(StepFrame &frame, ir::RopeOp op) {
+  Emit &e = frame.e;
+  int64_t headDim = op.getHeadDim(), heads = op.getHeads();
+  frame.ownRows(op.getResult(), [&](Value row) {
+    Value angles = emitAngles(frame, op.getTable(), row);
+    Value from = frame.rowOf(op.getX(), row), to = frame.rowOf(op.getResult(), row);
+    e.loop(e.constI64(0), e.constI64(heads), 1, [&](Value head) {
+      Value byte = e.mul(head, headDim * 4);
+      emitRopeHead(e, e.at(from, byte), angles, e.at(to, byte), headDim);
+    });
+  });
+}
+
+void lower(StepFrame &frame, ir::KvAppendOp op) {
+  Emit &e = frame.e;
+  auto group = frame.model.lookupSymbol<ir::KvGroupOp>(op.getGroupAttr());
+  int64_t headDim = group.getHeadDim(), heads = group.getKvHeads();
+  frame.ownRows(op.getK(), [&](Value row) {
+    Value k = frame.rowOf(op.getK(), row), v = frame.rowOf(op.getV(), row);
+    e.loop(e.constI64(0), e.constI64(heads), 1, [&](Value head) {
+      KvPlace place = emitKvPlace(frame, op.getGroup(), row, head);
+      Value byte = e.mul(head, headDim * 4);
+      emitStoreKey(frame, op.getGroup(), e.at(k, byte), place.key, headDim);
+      emitStoreValue(frame, op.getGroup(), e.at(v, byte), place.value, headDim);
+    });
+  });
+}
+
+void lower(StepFrame &frame, ir::RouterTopKOp op) {
+  frame.ownRows(op.getLogits(), [&](Value row) {
+    emitTopK(frame.e, frame.rowOf(op.getLogits(), row), ir::featuresOf(op.getLogits()), op.getK(),
+             frame.rowOf(op.getExperts(), row), frame.rowOf(op.getWeights(), row));
+  });
+}
+
+void lower(StepFrame &frame, ir::SwigluOp op) {
+  Emit &e = frame.e;
+  int64_t features = ir::featuresOf(op.getResult());
+  frame.ownRows(op.getResult(), [&](Value row) {
+    Value from = frame.rowOf(op.getX(), row), to = frame.rowOf(op.getResult(), row);
+    e.elements(features, [&](Value i, int64_t n) {
+      Type type = n == 1 ? e.f32() : Type(e.vec(n));
+      Value at = e.at(from, e.mul(i, 4));
+      Value gate = e.load(type, at), up = e.load(type, at, features * 4);
+      e.store(emitActivation(e, op.getActivationAttr(), gate, up), e.at(to, e.mul(i, 4)));
+    });
+  });
+}
+
+/// x / s rounds to nearest even; an all-zero block keeps scale 0 and stays zero.
+void lower(StepFrame &frame, ir::QuantizeActivationOp op) {
+  Emit &e = frame.e;
+  int64_t features = ir::featuresOf(op.getX()), block = op.getBlock();
+  Type f32 = e.f32();
+  frame.ownRows(op.getX(), [&](Value row) {
+    Value from = frame.rowOf(op.getX(), row), to = frame.rowOf(op.getResult(), row);
+    e.loop(e.constI64(0), e.constI64(features), block, [&](Value begin) {
+      Value end = e.add(begin, block);
+      Value highest = e.loop(begin, end, 1, e.like(f32, 0), [&](Value i, ValueRange carried) {
+        Value x = e.load(f32, e.at(from, e.mul(i, 4)));
+        Value magnitude = e.b.create<math::AbsFOp>(e.loc, x);
+        return SmallVector<Value>{e.maxf(magnitude, carried[0])};
+      })[0];
+      Value scale = e.divf(highest, e.like(f32, 127));
+      Value isZero = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OEQ, scale,
+                                               e.like(f32, 0));
+      Value divisor = e.b.create<arith::SelectOp>(e.loc, isZero, e.like(f32, 1), scale);
+      e.loop(begin, end, 1, [&](Value i) {
+        Value x = e.load(f32, e.at(from, e.mul(i, 4)));
+        Value steps = e.b.create<LLVM::NearbyintOp>(e.loc, f32, e.divf(x, divisor));
+        steps = e.maxf(e.minf(steps, e.like(f32, 127)), e.like(f32, -127));
+        e.store(e.mulf(steps, scale), e.at(to, e.mul(i, 4)));
+      });
+    });
+  });
+}
+
+void lower(StepFrame &frame, ir::AddOp op) {
+  Emit &e = frame.e;
+  frame.ownRows(op.getResult(), [&](Value row) {
+    Value lhs = frame.rowOf(op.getLhs(), row), rhs = frame.rowOf(op.getRhs(), row);
+    Value to = frame.rowOf(op.getResult(), row);
+    e.elements(ir::featuresOf(op.getResult()), [&](Value i, int64_t n) {
+      Type type = n == 1 ? e.f32() : Type(e.vec(n));
+      Value byte = e.mul(i, 4);
+      Value sum = e.addf(e.load(type, e.at(lhs, byte)), e.load(type, e.at(rhs, byte)));
+      e.store(sum, e.at(to, byte));
+    });
+  });
+}
+
+void lower(StepFrame &frame, ir::OutputRowsOp op) {
+  Emit &e = frame.e;
+  Value indices = e.load(e.ptr(), frame.step, offsetof(inf_step, output_row));
+  frame.ownRows(op.getResult(), [&](Value row) {
+    Value from = e.widen(e.load(e.i32(), e.at(indices, e.mul(row, 4))));
+    emitCopy(e, frame.rowOf(op.getX(), from), frame.rowOf(op.getResult(), row),
+             ir::featuresOf(op.getX()));
+  });
+}
+
+} // namespace inf

@@ -1,0 +1,21 @@
+// Memory facts, in bytes; nullopt means "not known" (or, for the limit, "none").
+#pragma once
+
+#include "runtime/cpu/SystemRoot.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace inf {
+
+/// The most memory this process has had resident so far (VmHWM of /proc/self/status). It counts
+/// mapped file pages too, so a mapped model.so shows up in it.
+std::optional<uint64_t> peakResidentBytes(const SystemRoot &system = {});
+
+/// Memory of the machine (MemTotal of /proc/meminfo).
+std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system = {});
+
+/// The tightest cgroup limit that binds this process (Limits::memory).
+std::optional<uint64_t> memoryLimitBytes(const SystemRoot &system = {});
+
+} // namespace inf

@@ -1,0 +1,92 @@
+// What a model.so says about itself: JSON in the payload, read before dlopen by the loader, by
+// `infc inspect`, and by `infrun fill`, which packs weights from it without any compiler.
+// It never depends on the weights' bytes, on paths, or on the time: the same input and flags give
+// the same manifest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/format/Pack.h"
+#include "runtime/format/WeightDecl.h"
+
+namespace inf {
+
+inline constexpr uint32_t manifestVersion = 1;
+
+struct PackedWeight {
+  WeightDecl decl;
+  PackedSpec spec;
+  uint64_t offset = 0; ///< in the weights region, multiple of 64
+  uint64_t bytes = 0;  ///< = packedBytes(decl, spec)
+};
+
+struct KvGroup {
+  std::string name;          ///< "full", "window128"
+  std::string elementFormat; ///< "f32" or "bf16"
+  uint64_t window = 0;       ///< keys a query sees including itself; 0 = all
+  uint64_t blockTokens = 0;
+  uint64_t blockBytes = 0;      ///< all layers of the group
+  std::vector<uint64_t> layers; ///< model layer of each slot
+};
+
+struct RopeTable {
+  std::string name;
+  uint64_t headDim = 0;
+  double attentionFactor = 1;             ///< multiplies cos and sin
+  std::vector<double> inverseFrequencies; ///< head_dim / 2
+};
+
+struct MemoryPlan {
+  uint64_t maxRows = 0, maxOutputRows = 0;
+  uint64_t arenaBytes = 0;   ///< shared, for maxRows
+  uint64_t scratchBytes = 0; ///< per thread
+  struct Buffer {
+    std::string name;
+    uint64_t offset = 0, bytes = 0;
+    int64_t firstUse = 0, lastUse = 0;
+  };
+  std::vector<Buffer> buffers;
+};
+
+struct KernelUse {
+  std::string symbol;
+  uint64_t codeBytes = 0;
+  std::vector<std::string> usedBy; ///< "sliding/attention.qkv", ...
+};
+
+struct Manifest {
+  uint32_t version = manifestVersion;
+  uint32_t abiVersion = 0;
+  std::string modelName, architecture, target;
+  uint64_t featureBits = 0;
+  std::string numerics; ///< what fixes the bits: quantization policy, kv format
+  uint64_t vocabulary = 0, hidden = 0, layers = 0, maxContext = 0;
+  std::vector<int64_t> eosTokens; ///< union of config's and generation_config's
+  int64_t bosToken = -1;
+  std::vector<PackedWeight> weights; ///< ascending, non-overlapping offsets
+  uint64_t weightsBytes = 0;         ///< size of the weights region when filled
+  /// Weight bytes read by one generated token: exact, distinct experts counted top_k of experts.
+  uint64_t bytesPerToken = 0;
+  std::vector<KvGroup> kvGroups;
+  std::vector<RopeTable> ropeTables;
+  MemoryPlan plan;
+  std::vector<KernelUse> kernels;
+};
+
+/// Gives every weight its offset and size, in the order of the list, and sets weightsBytes. Fails
+/// with BadInput when a weight can't be packed as its spec says.
+void layoutWeights(Manifest &manifest);
+
+/// Stable key order, 2-space indent. BadInput when a weight can't be packed as its spec says or a
+/// name is not UTF-8.
+std::string manifestToJson(const Manifest &manifest);
+/// Checks everything (types, ranges, offsets inside weightsBytes and not overlapping, bytes equal
+/// to packedBytes, version known, no key twice, missing or unknown) and fails with BadInput naming
+/// the key. Counts are at most 2^32, sizes 2^50.
+Manifest manifestFromJson(std::string_view json);
+
+} // namespace inf

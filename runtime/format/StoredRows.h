@@ -1,0 +1,35 @@
+// From logical rows of a weight to where the checkpoint keeps them, and the reading of such rows.
+// Used by packing and by WeightSource.cpp; not meant for other folders.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/format/WeightDecl.h"
+#include "runtime/format/WeightSource.h"
+
+namespace inf {
+
+/// Rows that follow each other with a fixed stride in one part: stored rows firstStored,
+/// firstStored + stride, ..., which are rows outRow, outRow + 1, ... of the request.
+struct StoredRun {
+  const WeightPart *part = nullptr;
+  uint64_t firstStored = 0;
+  uint64_t stride = 1; ///< 2 in interleaved parts
+  uint64_t count = 0;
+  uint64_t outRow = 0;
+};
+
+/// The runs that make up logical rows [firstRow, firstRow + count). Fails with BadInput when the
+/// declaration is malformed or `expert` or the rows lie outside of it.
+std::vector<StoredRun> storedRuns(const WeightDecl &decl, uint64_t expert, uint64_t firstRow,
+                                  uint64_t count);
+
+/// Logical rows in a dense format (F32, F16, BF16), row-major [count][columns], little-endian,
+/// written to `out`. Rows stored in that format are moved, others converted (round to nearest
+/// even). A value that is not finite, or not any more after conversion, fails with BadInput naming
+/// the weight, the tensor and the element's index in it.
+void readRowsDense(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+                   uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out);
+
+} // namespace inf

@@ -1,0 +1,57 @@
+#include "runtime/format/WeightDecl.h"
+
+#include <fmt/format.h>
+
+namespace inf {
+
+namespace {
+
+std::optional<std::string> whyPartMalformed(const WeightDecl &decl, const WeightPart &part) {
+  if (part.tensor.empty())
+    return "a part names no tensor";
+  if (part.rows == 0)
+    return fmt::format("the part from '{}' has no rows", part.tensor);
+  if (uint32_t(part.stored) >= weightFormatNames.size())
+    return fmt::format("'{}' has stored format {}, expected below {}", part.tensor,
+                       uint32_t(part.stored), weightFormatNames.size());
+  if (part.interleaved && part.rows % 2 != 0)
+    return fmt::format("'{}' is interleaved with {} rows, expected an even number", part.tensor,
+                       part.rows);
+  const bool mxfp4 = part.stored == WeightFormat::MXFP4;
+  if (mxfp4 == part.scales.empty())
+    return fmt::format("'{}' is stored as {} {} a scales tensor", part.tensor,
+                       weightFormatName(part.stored), mxfp4 ? "without" : "with");
+  if (mxfp4 && part.transposed)
+    return fmt::format("'{}' is stored as mxfp4 and transposed; blocks run along the columns",
+                       part.tensor);
+  if (mxfp4 && decl.columns % mxfp4Block != 0)
+    return fmt::format("'{}' is stored as mxfp4 with {} columns, expected a multiple of {}",
+                       part.tensor, decl.columns, mxfp4Block);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> whyMalformed(const WeightDecl &decl) {
+  if (decl.experts == 0 || decl.rows == 0 || decl.columns == 0)
+    return fmt::format("the shape is [{}, {}, {}], expected no zero", decl.experts, decl.rows,
+                       decl.columns);
+  // Far above any weight, and low enough that bytes, even of rows padded to panels, fit 64 bits.
+  const uint64_t limit = uint64_t(1) << 50;
+  if (decl.rows > limit / decl.columns || decl.rows * decl.columns > limit / decl.experts)
+    return fmt::format("the shape [{}, {}, {}] has more than 2^50 elements", decl.experts,
+                       decl.rows, decl.columns);
+  uint64_t rows = 0;
+  for (const WeightPart &part : decl.parts) {
+    if (auto reason = whyPartMalformed(decl, part))
+      return reason;
+    if (part.rows > decl.rows - rows)
+      return fmt::format("the parts have more than the weight's {} rows", decl.rows);
+    rows += part.rows;
+  }
+  if (rows != decl.rows)
+    return fmt::format("the parts have {} rows, expected {}", rows, decl.rows);
+  return std::nullopt;
+}
+
+} // namespace inf

@@ -1,0 +1,65 @@
+#include "runtime/loader/Model.h"
+
+#include <limits>
+
+#include "runtime/base/Error.h"
+#include "runtime/loader/CheckCode.h"
+
+namespace inf {
+namespace {
+
+void requireWeights(const PayloadInfo &payload, const std::string &path) {
+  if (!payload.hasWeights())
+    fail(ErrorCode::BadInput,
+         "'{}' was compiled without weights. Add random ones with `infrun fill {} --random SEED -o "
+         "OUT.so`, or compile it with a checkpoint.",
+         path, path);
+  if (payload.header.weightsBytes != payload.manifest.weightsBytes)
+    fail(ErrorCode::BadInput,
+         "'{}' holds {} bytes of weights, its manifest expects {}. Compile the model again.", path,
+         payload.header.weightsBytes, payload.manifest.weightsBytes);
+}
+
+std::optional<Tokenizer> readTokenizer(const PayloadInfo &payload, const std::string &path) {
+  if (payload.tokenizerJson.empty())
+    return std::nullopt;
+  Tokenizer tokenizer = Tokenizer::fromJson(payload.tokenizerJson);
+  // The other way round is usual: embeddings are often padded beyond the tokenizer.
+  if (static_cast<uint64_t>(tokenizer.vocabularySize()) > payload.manifest.vocabulary)
+    fail(ErrorCode::BadInput,
+         "the tokenizer of '{}' has ids up to {}, but the model's vocabulary is {}. Compile the "
+         "model with the tokenizer it was trained with.",
+         path, tokenizer.vocabularySize() - 1, payload.manifest.vocabulary);
+  return tokenizer;
+}
+
+uint64_t weightsFileOffset(const PayloadInfo &payload) {
+  return payload.fileOffset + payload.header.weightsOffset;
+}
+
+} // namespace
+
+std::shared_ptr<const Model> Model::load(const std::string &path, const LoadOptions &options) {
+  PayloadInfo info = readPayloadInfo(path, INF_ABI_VERSION);
+  requireWeights(info, path);
+  checkMachine(FeatureSet{info.header.featureBits},
+               options.machine ? *options.machine : hostMachine(), info.manifest.target, path);
+  std::optional<Tokenizer> tokenizer = readTokenizer(info, path);
+  return std::shared_ptr<const Model>(new Model(path, std::move(info), std::move(tokenizer)));
+}
+
+Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer)
+    : modelPath(path), payload(std::move(info)), textTokenizer(std::move(tokenizer)), library(path),
+      mappedWeights(path, weightsFileOffset(payload), payload.header.weightsBytes,
+                    payload.fileBytes) {
+  checkCode(code(), payload, path);
+}
+
+const Tokenizer &Model::requireTokenizer() const {
+  if (!textTokenizer)
+    fail(ErrorCode::Usage, "'{}' was compiled without a tokenizer. Give token ids (--ids) instead.",
+         modelPath);
+  return *textTokenizer;
+}
+
+} // namespace inf

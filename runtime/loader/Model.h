@@ -1,0 +1,54 @@
+// A compiled model in this process: checked, its code loaded, its weights mapped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "runtime/abi/inf_abi.h"
+#include "runtime/format/Payload.h"
+#include "runtime/loader/CheckMachine.h"
+#include "runtime/loader/CodeLibrary.h"
+#include "runtime/loader/MappedWeights.h"
+#include "runtime/tokenizer/Tokenizer.h"
+
+namespace inf {
+
+struct LoadOptions {
+  std::optional<MachineFacts> machine; ///< stands in for this machine (tests)
+};
+
+/// Immutable after load and safe to share between threads and sessions.
+class Model {
+public:
+  /// In this order: everything that can be checked by reading (ELF, payload, manifest, checksums,
+  /// weights present, tokenizer), the CPU's features, then dlopen, then code against payload, then
+  /// the weights are mapped. A model.so is code: dlopen runs it, so load only what you trust.
+  /// Fails with Io (can't be read), BadInput (broken, without weights, tokenizer beyond the
+  /// vocabulary, code and payload of two compilations) or Machine (features lacking).
+  static std::shared_ptr<const Model> load(const std::string &path,
+                                           const LoadOptions &options = {});
+
+  const std::string &path() const { return modelPath; }
+  const inf_model &code() const { return library.model(); }
+  const Manifest &manifest() const { return payload.manifest; }
+  const std::string &chatTemplate() const { return payload.chatTemplate; }
+  std::span<const uint8_t> weights() const { return mappedWeights.bytes(); }
+  /// Null when the model was compiled without a tokenizer: only token ids can be given to it.
+  const Tokenizer *tokenizer() const { return textTokenizer ? &*textTokenizer : nullptr; }
+  /// Fails with Usage, saying to give ids, when there is no tokenizer.
+  const Tokenizer &requireTokenizer() const;
+
+private:
+  Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer);
+
+  std::string modelPath;
+  PayloadInfo payload;
+  std::optional<Tokenizer> textTokenizer;
+  CodeLibrary library;
+  MappedWeights mappedWeights;
+};
+
+} // namespace inf

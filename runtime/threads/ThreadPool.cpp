@@ -1,0 +1,166 @@
+#include "runtime/threads/ThreadPool.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/cpu/Affinity.h"
+#include "runtime/cpu/ThreadPlan.h"
+
+#include <cstdio>
+#include <system_error>
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace inf {
+namespace {
+
+// To sleep and be woken costs a few µs on a warm CPU and, by experience, 50 µs and more when it has
+// gone into a deep idle state. Spinning about as long as the sleep can cost before sleeping costs
+// at most twice the best choice, whatever the wait turns out to be. Stages of a step last tens of
+// microseconds, so their barriers rarely sleep.
+constexpr SpinPolicy dedicatedBarrier = {.pauses = 64, .nanosecondsMore = 100'000};
+// Between two runs the caller samples a token: up to some hundred µs over a large vocabulary.
+constexpr SpinPolicy dedicatedIdle = {.pauses = 64, .nanosecondsMore = 300'000};
+// More threads than CPUs: the thread waited for may need this very CPU. Stay only long enough for
+// one that arrives at the same moment.
+constexpr SpinPolicy crowded = {.pauses = 16, .nanosecondsMore = 0};
+
+void nameWorker(unsigned thread) {
+  char name[16]; // the kernel's limit; "inf-worker-1023" just fits
+  std::snprintf(name, sizeof(name), "inf-worker-%u", thread % 10000);
+  pthread_setname_np(pthread_self(), name); // a name is a courtesy: failure is ignored
+}
+
+unsigned checkedThreads(unsigned threads) {
+  if (threads == 0 || threads > maxThreads)
+    fail(ErrorCode::Usage, "a pool of {} threads was requested, expected 1 to {}; ask for fewer",
+         threads, maxThreads);
+  return threads;
+}
+
+unsigned usableCpus(std::span<const int> cpus) {
+  if (!cpus.empty())
+    return static_cast<unsigned>(cpus.size());
+  const std::optional<CpuList> mask = currentAffinity();
+  return mask ? static_cast<unsigned>(mask->size()) : 1;
+}
+
+} // namespace
+
+ThreadPool::ThreadPool(unsigned threads, std::span<const int> cpus, unsigned capacity)
+    : threadCount(checkedThreads(threads)), callerThread(gettid()) {
+  const bool crowd = threads > (capacity != 0 ? capacity : usableCpus(cpus));
+  barrierSpin = crowd ? crowded : dedicatedBarrier;
+  idleSpin = crowd ? crowded : dedicatedIdle;
+  try {
+    startWorkers();
+    if (!cpus.empty())
+      bindThreads(cpus);
+  } catch (...) {
+    stopWorkers();
+    restoreCaller();
+    throw;
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stopWorkers();
+  restoreCaller();
+}
+
+void ThreadPool::startWorkers() {
+  workers.reserve(threadCount - 1);
+  for (unsigned thread = 1; thread < threadCount; ++thread) {
+    try {
+      workers.emplace_back([this, thread] { workerLoop(thread); });
+    } catch (const std::system_error &error) {
+      fail(ErrorCode::Machine,
+           "could start {} of {} threads ({}); ask for fewer threads or raise the process's limit",
+           thread, threadCount, error.code().message());
+    }
+  }
+}
+
+void ThreadPool::bindThreads(std::span<const int> cpus) {
+  // Each thread binds itself: a run reaches them all.
+  struct Binding {
+    std::span<const int> cpus;
+    std::vector<int> errors;
+  } binding = {cpus, std::vector<int>(threadCount)};
+  callerCpus = currentAffinity().value_or(CpuList());
+  run(
+      [](void *arg, unsigned thread) {
+        auto &b = *static_cast<Binding *>(arg);
+        const bool enough = b.cpus.size() >= b.errors.size();
+        b.errors[thread] = bindThread(0, enough ? b.cpus.subspan(thread, 1) : b.cpus);
+      },
+      &binding);
+  for (unsigned thread = 0; thread < threadCount; ++thread)
+    if (binding.errors[thread] != 0)
+      fail(ErrorCode::Usage,
+           "cannot bind thread {} of {} to CPUs {} ({}); choose CPUs this process "
+           "may use, or do not bind",
+           thread, threadCount, fmt::join(cpus, ","), errnoText(binding.errors[thread]));
+}
+
+void ThreadPool::call(const Job &work, unsigned thread) noexcept { work.fn(work.arg, thread); }
+
+void ThreadPool::workerLoop(unsigned thread) {
+  nameWorker(thread);
+  // The epoch at birth is 0 and not whatever it is now: a run may already have started.
+  for (uint32_t epoch = 0;; ++epoch) {
+    started.waitWhile(epoch, idleSpin);
+    const Job work = job;
+    if (work.stop)
+      return;
+    call(work, thread);
+    if (working.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      finished.advance();
+  }
+}
+
+void ThreadPool::run(Function fn, void *arg) {
+  if (running.exchange(true, std::memory_order_acquire))
+    fail(ErrorCode::Internal,
+         "ThreadPool::run was called during another run, expected one run at a "
+         "time; use one pool per caller");
+  job = {fn, arg, false};
+  const uint32_t epoch = finished.load();
+  working.store(threadCount - 1, std::memory_order_relaxed);
+  if (threadCount > 1)
+    started.advance();
+  call({fn, arg, false}, 0);
+  if (threadCount > 1)
+    finished.waitWhile(epoch, barrierSpin);
+  running.store(false, std::memory_order_release);
+}
+
+void ThreadPool::barrier(unsigned) {
+  if (threadCount == 1)
+    return;
+  const uint32_t epoch = passed.load(); // before arriving: it cannot advance without this thread
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < threadCount) {
+    passed.waitWhile(epoch, barrierSpin);
+    return;
+  }
+  arrived.store(0, std::memory_order_relaxed); // published by the advance
+  passed.advance();
+}
+
+void ThreadPool::barrierEntry(void *pool, uint32_t thread) {
+  static_cast<ThreadPool *>(pool)->barrier(thread);
+}
+
+void ThreadPool::stopWorkers() {
+  job = {nullptr, nullptr, true};
+  started.advance();
+  for (std::thread &worker : workers)
+    worker.join();
+  workers.clear();
+}
+
+void ThreadPool::restoreCaller() {
+  if (!callerCpus.empty())
+    bindThread(callerThread, callerCpus); // fails harmlessly if that thread has ended
+}
+
+} // namespace inf

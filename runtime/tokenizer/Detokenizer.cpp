@@ -1,0 +1,18 @@
+#include "runtime/tokenizer/Detokenizer.h"
+
+#include <utility>
+
+#include "runtime/tokenizer/Utf8.h"
+
+namespace inf {
+
+std::string Detokenizer::push(int32_t id) {
+  if (specials == SpecialOutput::Skip && tokenizer.isSpecial(id))
+    return {};
+  pending += tokenizer.tokenBytes(id);
+  return takeWellFormed(pending);
+}
+
+std::string Detokenizer::finish() { return toWellFormed(std::exchange(pending, {})); }
+
+} // namespace inf

@@ -1,0 +1,45 @@
+#include "runtime/tools/ModelOptions.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/cpu/Memory.h"
+#include "runtime/cpu/SystemRoot.h"
+#include "runtime/cpu/ThreadPlan.h"
+
+namespace inf {
+
+void addModelOptions(CLI::App &app, ModelOptions &options) {
+  app.add_option("model", options.path, "compiled model")->required();
+  app.add_option("--threads", options.threads);
+  app.add_flag("--verbose", options.verbose);
+}
+
+ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose) {
+  ThreadPlan plan = planThreads(SystemRoot{}, requested);
+  for (const std::string &warning : plan.warnings)
+    notice("warning: " + warning);
+  if (verbose)
+    notice(fmt::format("{} threads: {}", plan.threads, plan.reason));
+  return plan;
+}
+
+std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
+                                     const ThreadPlan &plan) {
+  SessionOptions options;
+  options.context = cappedContext(*model, context);
+  options.threads = plan;
+  return std::make_unique<Session>(std::move(model), options);
+}
+
+uint32_t cappedContext(const Model &model, uint64_t wanted) {
+  return static_cast<uint32_t>(std::min<uint64_t>(wanted, model.code().max_context));
+}
+
+std::string peakMemoryText() {
+  std::optional<uint64_t> bytes = peakResidentBytes();
+  return bytes ? fmt::format("{:.2f} GB", static_cast<double>(*bytes) / 1e9) : "unknown";
+}
+
+} // namespace inf

@@ -1,0 +1,36 @@
+// What every command that runs a model has in common: the file, the threads, the context.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/session/Session.h"
+#include "runtime/tools/Arguments.h"
+
+namespace inf {
+
+struct ModelOptions {
+  std::string path;
+  std::optional<unsigned> threads; ///< nullopt: chosen from cores and limits (runtime/cpu)
+  bool verbose = false;            ///< say which threads and why
+};
+
+/// The model's path, --threads and --verbose.
+void addModelOptions(CLI::App &app, ModelOptions &options);
+
+/// planThreads, with its warnings (and with --verbose its reason) on standard error.
+ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose);
+
+/// A session of one sequence with `context` tokens.
+std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
+                                     const ThreadPlan &plan);
+
+/// `wanted` or the model's largest context, whichever is smaller.
+uint32_t cappedContext(const Model &model, uint64_t wanted);
+
+/// "1.25 GB" of the peak resident memory of this process, "unknown" when the OS doesn't say.
+std::string peakMemoryText();
+
+} // namespace inf

@@ -1,0 +1,180 @@
+// What instructions a kernel is made of, by disassembling it. LLVM's x86 disassembler and assembler
+// take every instruction whatever the subtarget's features, so the features come from a table here;
+// an instruction that is not in it fails the test.
+#include <optional>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/Kernel.h"
+
+namespace inf::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<KernelSpec> representativeSpecs() {
+  std::vector<KernelSpec> specs;
+  for (const KernelChoice &choice : kernelTable()) {
+    KernelSpec spec;
+    spec.op = choice.op, spec.isa = choice.isa, spec.rows = choice.rows;
+    spec.weights = spec.kv = choice.format;
+    if (spec.op == KernelOp::Attention) {
+      spec.weights = WeightFormat::F32, spec.group = 8, spec.sinks = true;
+      specs.push_back(spec);
+      continue;
+    }
+    spec.kv = WeightFormat::F32;
+    specs.push_back(spec);
+    spec.bias = spec.scale = spec.addend = spec.residual = true;
+    spec.activation = Activation::SwigluClamped;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+struct Listing {
+  std::string text;       ///< instructions only, one a line
+  std::string firstBytes; ///< of each instruction, one a line
+};
+
+/// A line is "offset: bytes  instruction", the bytes padded with at least two spaces.
+Listing listingOf(const KernelSpec &spec) {
+  const KernelCode code = generateKernel(spec);
+  std::istringstream lines(disassemble(code.bytes.data(), code.codeBytes, 0));
+  Listing listing;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t bytes = line.find(':') + 2;
+    const size_t instruction = line.find_first_not_of(' ', line.find("  ", bytes));
+    listing.firstBytes += line.substr(bytes, 2) + "\n";
+    listing.text += line.substr(instruction) + "\n";
+  }
+  return listing;
+}
+
+/// CPUID features of an instruction by its encoding (Intel SDM volume 2, "CPUID Feature Flag").
+/// Count: the encoding does not exist.
+struct Needs {
+  std::string_view mnemonic;
+  Feature vex, evex;
+};
+
+constexpr Feature none = Feature::Count;
+constexpr Needs vectorInstructions[] = {
+    {"korw", Feature::AVX512F, none},
+    {"vaddps", Feature::AVX, Feature::AVX512F},
+    {"vblendmps", none, Feature::AVX512F},
+    {"vblendvps", Feature::AVX, none},
+    {"vbroadcastss", Feature::AVX, Feature::AVX512F}, // from memory
+    {"vcmpltps", Feature::AVX, Feature::AVX512F},
+    {"vcvtph2ps", Feature::F16C, Feature::AVX512F},
+    {"vcvtps2dq", Feature::AVX, Feature::AVX512F},
+    {"vdivps", Feature::AVX, Feature::AVX512F},
+    {"vfmadd213ps", Feature::FMA, Feature::AVX512F},
+    {"vfmadd231ps", Feature::FMA, Feature::AVX512F},
+    {"vfnmadd231ps", Feature::FMA, Feature::AVX512F},
+    {"vmaxps", Feature::AVX, Feature::AVX512F},
+    {"vminps", Feature::AVX, Feature::AVX512F},
+    {"vmovaps", Feature::AVX, Feature::AVX512F},
+    {"vmovd", Feature::AVX, Feature::AVX512F},
+    {"vmovdqu", Feature::AVX, none},
+    {"vmovss", Feature::AVX, Feature::AVX512F},
+    {"vmovups", Feature::AVX, Feature::AVX512F},
+    {"vmulps", Feature::AVX, Feature::AVX512F},
+    {"vpaddd", Feature::AVX2, Feature::AVX512F},
+    {"vpand", Feature::AVX2, none},
+    {"vpbroadcastd", Feature::AVX2, Feature::AVX512F},
+    {"vpcmpgtd", Feature::AVX2, Feature::AVX512F},
+    {"vperm2f128", Feature::AVX, none},
+    {"vpermilps", Feature::AVX, Feature::AVX512F},
+    {"vpermps", Feature::AVX2, Feature::AVX512F},
+    {"vpmaxud", Feature::AVX2, Feature::AVX512F},
+    {"vpmovzxbd", Feature::AVX2, Feature::AVX512F},
+    {"vpmovzxwd", Feature::AVX2, Feature::AVX512F},
+    {"vpor", Feature::AVX2, none},
+    {"vpslld", Feature::AVX2, Feature::AVX512F},
+    {"vpsrld", Feature::AVX2, Feature::AVX512F},
+    {"vpxord", none, Feature::AVX512F},
+    {"vrndscaleps", none, Feature::AVX512F},
+    {"vroundps", Feature::AVX, none},
+    {"vshuff64x2", none, Feature::AVX512F},
+    {"vsubps", Feature::AVX, Feature::AVX512F},
+    {"vxorps", Feature::AVX, Feature::AVX512DQ},
+    {"vzeroupper", Feature::AVX, none},
+};
+
+/// Every x86-64 has these.
+constexpr std::string_view baseInstructions[] = {
+    "add", "and", "cmp", "imul", "je",  "jg",  "jge",    "jl",  "jle", "jmp",  "lea",
+    "mov", "neg", "pop", "push", "ret", "shl", "movsxd", "shr", "sub", "test", "xor"};
+
+/// Nothing when the instruction is in no table or has no such encoding.
+std::optional<FeatureSet> featuresOf(const std::string &text, bool evex) {
+  const std::string mnemonic = text.substr(0, text.find(' '));
+  for (std::string_view base : baseInstructions)
+    if (base == mnemonic)
+      return FeatureSet{};
+  for (const Needs &needs : vectorInstructions) {
+    const Feature feature = evex ? needs.evex : needs.vex;
+    if (needs.mnemonic != mnemonic || feature == none)
+      continue;
+    const bool scalar = mnemonic == "vmovss" || mnemonic == "vmovd";
+    const bool narrow = evex && !scalar && text.find("zmm") == std::string::npos;
+    const FeatureSet set = FeatureSet{}.with(feature);
+    return narrow ? set.with(Feature::AVX512VL) : set;
+  }
+  return std::nullopt;
+}
+
+TEST(Instructions, NeedExactlyTheFeaturesOfKernelFeatures) {
+  for (const KernelSpec &spec : representativeSpecs()) {
+    const Listing listing = listingOf(spec);
+    std::istringstream texts(listing.text), firsts(listing.firstBytes);
+    FeatureSet needed;
+    for (std::string text, first; std::getline(texts, text) && std::getline(firsts, first);) {
+      const std::optional<FeatureSet> features = featuresOf(text, first == "62");
+      ASSERT_TRUE(features) << "not in the tables of this test: " << text << " in "
+                            << kernelSymbol(spec);
+      needed = needed | *features;
+    }
+    EXPECT_EQ(needed.toString(), kernelFeatures(spec).toString()) << kernelSymbol(spec);
+  }
+}
+
+TEST(Instructions, AllDecode) {
+  for (const KernelSpec &spec : representativeSpecs())
+    EXPECT_THAT(listingOf(spec).text, Not(HasSubstr("(bad)"))) << kernelSymbol(spec);
+}
+
+TEST(Instructions, Avx2KernelsHaveNoEvexAndNoZmm) {
+  for (const KernelSpec &spec : representativeSpecs()) {
+    if (spec.isa != KernelIsa::Avx2)
+      continue;
+    const Listing listing = listingOf(spec);
+    EXPECT_THAT(listing.text, Not(HasSubstr("zmm"))) << kernelSymbol(spec);
+    EXPECT_THAT(listing.firstBytes, Not(HasSubstr("62\n"))) << kernelSymbol(spec); // EVEX prefix
+  }
+}
+
+TEST(Instructions, UpperHalvesAreClearedBeforeTheOneReturn) {
+  for (const KernelSpec &spec : representativeSpecs()) {
+    const std::string text = listingOf(spec).text;
+    EXPECT_EQ(text.find("ret\n"), text.size() - 4) << kernelSymbol(spec);
+    EXPECT_THAT(text, HasSubstr("vzeroupper\n"));
+    EXPECT_THAT(text, Not(HasSubstr("call"))); // kernels are pure
+    EXPECT_THAT(text, Not(HasSubstr("syscall")));
+  }
+}
+
+TEST(Disassembler, ResynchronizesAfterBytesThatAreNoInstruction) {
+  const uint8_t bytes[] = {0x06, 0xc3}; // 06 was push es, gone in 64-bit mode
+  const std::string text = disassemble(bytes, sizeof bytes, 0x10);
+  EXPECT_THAT(text, HasSubstr("(bad)"));
+  EXPECT_THAT(text, HasSubstr("11: c3"));
+  EXPECT_THAT(text, HasSubstr("ret"));
+}
+
+} // namespace
+} // namespace inf::test

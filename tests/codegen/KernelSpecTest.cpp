@@ -1,0 +1,132 @@
+#include "codegen/KernelSpec.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/Kernel.h"
+#include "runtime/base/Error.h"
+
+namespace inf::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<KernelSpec> manySpecs() {
+  std::vector<KernelSpec> specs;
+  for (KernelIsa isa : {KernelIsa::Avx2, KernelIsa::Avx512}) {
+    for (WeightFormat format :
+         {WeightFormat::F32, WeightFormat::F16, WeightFormat::BF16, WeightFormat::MXFP4})
+      for (unsigned rows : {1, 2, 4, 8})
+        for (unsigned flags = 0; flags < 48; ++flags) {
+          KernelSpec spec;
+          spec.isa = isa, spec.weights = format, spec.rows = rows;
+          spec.bias = flags & 1, spec.scale = flags & 2, spec.addend = flags & 4;
+          spec.residual = flags & 8, spec.activation = static_cast<Activation>(flags / 16);
+          specs.push_back(spec);
+        }
+    for (WeightFormat kv : {WeightFormat::F32, WeightFormat::BF16})
+      for (unsigned headDim : {64, 128})
+        for (bool sinks : {false, true}) {
+          KernelSpec spec;
+          spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.headDim = headDim;
+          spec.group = 8, spec.blockTokens = 32, spec.sinks = sinks;
+          specs.push_back(spec);
+        }
+  }
+  return specs;
+}
+
+TEST(KernelSymbol, EveryNameIsUniqueAndParsesBack) {
+  std::set<std::string> seen;
+  for (const KernelSpec &spec : manySpecs()) {
+    const std::string symbol = kernelSymbol(spec);
+    EXPECT_TRUE(seen.insert(symbol).second) << symbol;
+    const std::optional<KernelSpec> parsed = parseKernelSymbol(symbol);
+    ASSERT_TRUE(parsed) << symbol;
+    EXPECT_EQ(*parsed, spec) << symbol;
+  }
+}
+
+TEST(KernelSymbol, SaysEverythingInTheDocumentedOrder) {
+  KernelSpec spec;
+  spec.weights = WeightFormat::MXFP4, spec.rows = 8, spec.isa = KernelIsa::Avx512;
+  spec.bias = spec.residual = true, spec.activation = Activation::SwigluClamped;
+  EXPECT_EQ(kernelSymbol(spec), "inf_linear_mxfp4_f32_r8_bias_swigluclamped_residual__avx512");
+  spec = {};
+  spec.op = KernelOp::Attention, spec.kv = WeightFormat::BF16, spec.group = 8, spec.sinks = true;
+  EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks__avx2");
+}
+
+TEST(KernelSymbol, OtherNamesDoNotParse) {
+  for (const char *name :
+       {"", "inf_", "inf_linear_", "inf_linear_f32", "inf_linear_f32_f32_r__avx2",
+        "inf_linear_f32_f32_r01__avx2", "inf_linear_f32_f32_r2__avx", "inf_linear_f32_f32_r2_avx2",
+        "inf_linear_f32_f32_r2__avx2 ", "inf_linear_f32_f32_r99999999999__avx2",
+        "inf_linear_f32_f32_r-1__avx2", "inf_linear_f32_f32_r2_scale_bias__avx2",
+        "inf_linear_q8_f32_r2__avx2", "inf_linear_f32_bf16_r2__avx2",
+        "inf_attention_bf16_d64_g8__avx2", "inf_attention_bf16_d64_g8_b64_sinks__sse2",
+        "inf_attention_bf16_d+64_g8_b64__avx2", "memcpy"})
+    EXPECT_FALSE(parseKernelSymbol(name)) << name;
+}
+
+TEST(WhyNotGenerable, NamesTheValueAndWhatWasExpected) {
+  KernelSpec spec;
+  spec.rows = 3;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("rows is 3"));
+  spec.rows = 4; // fits AVX-512 only
+  EXPECT_TRUE(whyNotGenerable(spec));
+  spec.isa = KernelIsa::Avx512;
+  EXPECT_FALSE(whyNotGenerable(spec));
+
+  KernelSpec attention;
+  attention.op = KernelOp::Attention;
+  EXPECT_FALSE(whyNotGenerable(attention));
+  attention.headDim = 72;
+  EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("head_dim is 72"));
+  attention.headDim = 64, attention.group = 17;
+  EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("17 query heads"));
+  attention.group = 8, attention.blockTokens = 48;
+  EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("48 tokens"));
+  attention.blockTokens = 64, attention.kv = WeightFormat::F16;
+  EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("f16"));
+}
+
+TEST(GenerateKernel, RefusesWithUsageWhatCannotBeGenerated) {
+  KernelSpec spec;
+  spec.rows = 16;
+  try {
+    generateKernel(spec);
+    FAIL() << "expected an error";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, ErrorCode::Usage);
+  }
+}
+
+TEST(GenerateKernel, EverySpecOfTheTestGridFitsTheRegistersOrSaysWhyNot) {
+  for (const KernelSpec &spec : manySpecs()) {
+    if (whyNotGenerable(spec))
+      continue;
+    EXPECT_NO_THROW(generateKernel(spec)) << kernelSymbol(spec);
+  }
+}
+
+TEST(GenerateKernel, TheSameSpecGivesTheSameBytes) {
+  KernelSpec spec;
+  spec.weights = WeightFormat::MXFP4;
+  EXPECT_EQ(generateKernel(spec).bytes, generateKernel(spec).bytes);
+}
+
+TEST(KernelTable, EveryRowIsGenerableAndTellsWhy) {
+  for (const KernelChoice &choice : kernelTable()) {
+    KernelSpec spec;
+    spec.op = choice.op, spec.isa = choice.isa, spec.rows = choice.rows;
+    spec.weights = spec.kv = choice.format;
+    EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+    EXPECT_FALSE(choice.why.empty());
+  }
+}
+
+} // namespace
+} // namespace inf::test

@@ -1,0 +1,290 @@
+#include "tests/codegen/Reference.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "codegen/Exp.h"
+#include "tests/codegen/Tolerances.h"
+
+namespace inf::test {
+namespace {
+
+template <typename T> T readAs(const uint8_t *from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+double halfValue(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+double elementValue(WeightFormat format, const uint8_t *base, int64_t index) {
+  switch (format) {
+  case WeightFormat::F32:
+    return readAs<float>(base + index * 4);
+  case WeightFormat::F16:
+    return halfValue(readAs<uint16_t>(base + index * 2));
+  default:
+    return std::bit_cast<float>(uint32_t{readAs<uint16_t>(base + index * 2)} << 16);
+  }
+}
+
+constexpr double codeMagnitudes[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+
+const uint8_t *mxfp4BlockOf(const uint8_t *panel, int64_t column) {
+  return panel + column / 32 * 272;
+}
+
+double codeValue(const uint8_t *panel, int64_t column, unsigned output) {
+  const int64_t inBlock = column % 32, inHalf = inBlock % 16;
+  const uint8_t byte =
+      mxfp4BlockOf(panel, column)[inHalf / 4 * 64 + output * 4 + static_cast<uint64_t>(inHalf % 4)];
+  const int code = inBlock < 16 ? byte & 15 : byte >> 4;
+  return code & 8 ? -codeMagnitudes[code & 7] : codeMagnitudes[code & 7];
+}
+
+double scaleValue(const uint8_t *panel, int64_t column, unsigned output) {
+  return std::ldexp(1.0, mxfp4BlockOf(panel, column)[256 + output] - 127);
+}
+
+const uint8_t *panelOf(const KernelSpec &spec, const LinearArgs &args, int64_t panel) {
+  return args.weights + panel * static_cast<int64_t>(weightBytes(
+                                    spec.weights, static_cast<uint64_t>(args.columns) * 16));
+}
+
+float orderedDense(const KernelSpec &spec, const LinearArgs &args, int64_t r, const uint8_t *panel,
+                   unsigned n) {
+  float sums[2] = {0, 0};
+  for (int64_t k = 0; k < args.columns; ++k) {
+    const float w = static_cast<float>(packedValue(spec.weights, panel, k, n));
+    sums[k % 2] = std::fma(w, args.x[r][k], sums[k % 2]);
+  }
+  return sums[0] + sums[1];
+}
+
+float orderedMxfp4(const LinearArgs &args, int64_t r, const uint8_t *panel, unsigned n) {
+  float total = 0;
+  for (int64_t block = 0; block < args.columns; block += 32) {
+    float chain = 0;
+    for (int64_t k = block; k < block + 32; ++k)
+      chain = std::fma(static_cast<float>(codeValue(panel, k, n)), args.x[r][k], chain);
+    total = std::fma(chain, static_cast<float>(scaleValue(panel, block, n)), total);
+  }
+  return total;
+}
+
+/// z of one panel; `slot` is where the panel's values lie in bias, scale and addend.
+float orderedPanel(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t slot,
+                   unsigned n) {
+  const uint8_t *panel = panelOf(spec, args, slot);
+  float z = spec.weights == WeightFormat::MXFP4 ? orderedMxfp4(args, r, panel, n)
+                                                : orderedDense(spec, args, r, panel, n);
+  const int64_t index = slot * 16 + n;
+  if (spec.scale)
+    z = z * args.scale[index];
+  if (spec.addend)
+    z = z + args.addend[r][index];
+  if (spec.bias)
+    z = z + args.bias[index];
+  return z;
+}
+
+float orderedSigmoid(float x) { return 1.0f / (1.0f + orderedExp(-x)); }
+
+Exact exactPanel(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t slot,
+                 unsigned n) {
+  const uint8_t *panel = panelOf(spec, args, slot);
+  double z = 0, magnitude = 0;
+  for (int64_t k = 0; k < args.columns; ++k) {
+    const double product = packedValue(spec.weights, panel, k, n) * args.x[r][k];
+    z += product;
+    magnitude += std::abs(product);
+  }
+  const int64_t index = slot * 16 + n;
+  if (spec.scale) {
+    z *= args.scale[index];
+    magnitude *= std::abs(args.scale[index]);
+  }
+  for (float term :
+       {spec.addend ? args.addend[r][index] : 0.0f, spec.bias ? args.bias[index] : 0.0f}) {
+    z += term;
+    magnitude += std::abs(term);
+  }
+  const double steps = static_cast<double>(args.columns) + epilogueSteps;
+  return {z, steps * roundoff * magnitude};
+}
+
+Exact exactActivation(const KernelSpec &spec, const LinearArgs &args, Exact gate, Exact up) {
+  double g = gate.value, u = up.value, alpha = 1;
+  if (spec.activation == Activation::SwigluClamped) {
+    alpha = args.swigluAlpha;
+    const double limit = args.swigluLimit;
+    g = std::min(g, limit);
+    u = std::clamp(u, -limit, limit) + 1;
+  }
+  const double silu = g / (1 + std::exp(-alpha * g));
+  const double bound = siluSlope * gate.bound * (std::abs(u) + up.bound) +
+                       std::abs(silu) * (up.bound + roundoff * std::abs(u)) +
+                       activationRelative * (1 + alpha * std::abs(g)) * std::abs(silu * u);
+  return {silu * u, bound};
+}
+
+struct KvView {
+  const KernelSpec &spec;
+  const AttentionArgs &args;
+
+  const uint8_t *block(int64_t position) const {
+    return args.kvBase + args.blockTable[position / spec.blockTokens] * args.blockBytes;
+  }
+  float key(int64_t position, unsigned d) const {
+    const int64_t inBlock = position % spec.blockTokens;
+    return static_cast<float>(elementValue(spec.kv, block(position) + args.keyOffset,
+                                           (inBlock / 16 * spec.headDim + d) * 16 + inBlock % 16));
+  }
+  float value(int64_t position, unsigned d) const {
+    const int64_t inBlock = position % spec.blockTokens;
+    return static_cast<float>(
+        elementValue(spec.kv, block(position) + args.valueOffset, inBlock * spec.headDim + d));
+  }
+  float q(unsigned h, unsigned d) const { return args.q[h * spec.headDim + d]; }
+};
+
+float foldedSum(std::vector<float> lanes) {
+  for (size_t distance : {8, 4, 2, 1})
+    for (size_t i = 0; i < distance; ++i)
+      lanes[i] = lanes[i] + lanes[i + distance];
+  return lanes[0];
+}
+
+void orderedHead(const KvView &kv, unsigned h, float *out) {
+  const KernelSpec &spec = kv.spec;
+  const float sink = spec.sinks ? kv.args.sinks[h] : -INFINITY;
+  float m = std::max(sink, -1e30f);
+  float sum = orderedExp(sink - m);
+  std::vector<float> acc(spec.headDim, 0.0f);
+  for (int64_t tile = kv.args.firstKey / 16 * 16; tile <= kv.args.lastKey; tile += 16) {
+    const int64_t first = std::max(tile, kv.args.firstKey);
+    const int64_t last = std::min(tile + 15, kv.args.lastKey);
+    std::vector<float> p(16, 0.0f);
+    float newM = m;
+    for (int64_t j = first; j <= last; ++j) {
+      float z = 0;
+      for (unsigned d = 0; d < spec.headDim; ++d)
+        z = std::fma(kv.key(j, d), kv.q(h, d), z);
+      p[static_cast<size_t>(j - tile)] = z * kv.args.scale;
+      newM = std::max(newM, p[static_cast<size_t>(j - tile)]);
+    }
+    for (int64_t j = first; j <= last; ++j)
+      p[static_cast<size_t>(j - tile)] = orderedExp(p[static_cast<size_t>(j - tile)] - newM);
+    const float alpha = orderedExp(m - newM);
+    sum = std::fma(alpha, sum, foldedSum(p));
+    m = newM;
+    for (unsigned d = 0; d < spec.headDim; ++d) {
+      acc[d] *= alpha;
+      for (int64_t j = first; j <= last; ++j)
+        acc[d] = std::fma(kv.value(j, d), p[static_cast<size_t>(j - tile)], acc[d]);
+    }
+  }
+  for (unsigned d = 0; d < spec.headDim; ++d)
+    out[d] = acc[d] / sum;
+}
+
+void exactHead(const KvView &kv, unsigned h, double *out) {
+  const KernelSpec &spec = kv.spec;
+  double m = spec.sinks ? static_cast<double>(kv.args.sinks[h]) : -INFINITY;
+  std::vector<double> z;
+  for (int64_t j = kv.args.firstKey; j <= kv.args.lastKey; ++j) {
+    double dot = 0;
+    for (unsigned d = 0; d < spec.headDim; ++d)
+      dot += static_cast<double>(kv.key(j, d)) * kv.q(h, d);
+    z.push_back(dot * kv.args.scale);
+    m = std::max(m, z.back());
+  }
+  double sum = spec.sinks ? std::exp(kv.args.sinks[h] - m) : 0;
+  std::fill(out, out + spec.headDim, 0.0);
+  for (size_t i = 0; i < z.size(); ++i) {
+    const double p = std::exp(z[i] - m);
+    sum += p;
+    for (unsigned d = 0; d < spec.headDim; ++d)
+      out[d] += p * kv.value(kv.args.firstKey + static_cast<int64_t>(i), d);
+  }
+  for (unsigned d = 0; d < spec.headDim; ++d)
+    out[d] /= sum;
+}
+
+} // namespace
+
+float orderedExp(float x) {
+  if (x < exppoly::minInput)
+    return 0;
+  const float clamped = std::min(x, exppoly::maxInput);
+  const float n = std::nearbyint(clamped * exppoly::log2e);
+  float r = std::fma(n, -exppoly::ln2Hi, clamped);
+  r = std::fma(n, -exppoly::ln2Lo, r);
+  float p = exppoly::coefficients[0];
+  for (size_t i = 1; i < exppoly::coefficients.size(); ++i)
+    p = std::fma(p, r, exppoly::coefficients[i]);
+  return std::bit_cast<float>(std::bit_cast<int32_t>(p) + static_cast<int32_t>(n) * (1 << 23));
+}
+
+double packedValue(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output) {
+  if (format == WeightFormat::MXFP4)
+    return codeValue(panel, column, output) * scaleValue(panel, column, output);
+  return elementValue(format, panel, column * 16 + output);
+}
+
+float orderedLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t p,
+                    unsigned n) {
+  float v = 0;
+  if (spec.activation == Activation::None) {
+    v = orderedPanel(spec, args, r, p, n);
+  } else {
+    float gate = orderedPanel(spec, args, r, 2 * p, n);
+    float up = orderedPanel(spec, args, r, 2 * p + 1, n);
+    if (spec.activation == Activation::SwigluClamped) {
+      gate = std::min(gate, args.swigluLimit);
+      up = std::max(std::min(up, args.swigluLimit), -args.swigluLimit);
+      v = ((up + 1.0f) * gate) * orderedSigmoid(args.swigluAlpha * gate);
+    } else {
+      v = (gate * orderedSigmoid(gate)) * up;
+    }
+  }
+  return spec.residual ? v + args.residual[r][p * 16 + n] : v;
+}
+
+Exact exactLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t p,
+                  unsigned n) {
+  Exact v = spec.activation == Activation::None
+                ? exactPanel(spec, args, r, p, n)
+                : exactActivation(spec, args, exactPanel(spec, args, r, 2 * p, n),
+                                  exactPanel(spec, args, r, 2 * p + 1, n));
+  if (spec.residual) {
+    const double residual = args.residual[r][p * 16 + n];
+    v.value += residual;
+    v.bound += roundoff * (std::abs(residual) + std::abs(v.value));
+  }
+  v.bound += 0x1p-149; // one denormal
+  return v;
+}
+
+std::vector<float> orderedAttention(const KernelSpec &spec, const AttentionArgs &args) {
+  std::vector<float> out(size_t{spec.group} * spec.headDim);
+  for (unsigned h = 0; h < spec.group; ++h)
+    orderedHead({spec, args}, h, out.data() + h * spec.headDim);
+  return out;
+}
+
+std::vector<double> exactAttention(const KernelSpec &spec, const AttentionArgs &args) {
+  std::vector<double> out(size_t{spec.group} * spec.headDim);
+  for (unsigned h = 0; h < spec.group; ++h)
+    exactHead({spec, args}, h, out.data() + h * spec.headDim);
+  return out;
+}
+
+} // namespace inf::test

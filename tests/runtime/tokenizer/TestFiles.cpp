@@ -1,0 +1,54 @@
+#include "tests/runtime/tokenizer/TestFiles.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+namespace inf::test {
+
+std::string readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw std::runtime_error("cannot read the test's file " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> readLines(const std::string &path) {
+  std::string text = readFile(path);
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at)
+      lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::string tinyJson() { return readFile(INF_SOURCE_DIR "/models/gpt-oss-tiny/tokenizer.json"); }
+
+const Tokenizer &tinyTokenizer() {
+  static const Tokenizer tokenizer = Tokenizer::fromJson(tinyJson());
+  return tokenizer;
+}
+
+std::optional<std::string> sharedFolder() {
+  std::string path = INF_SOURCE_DIR "/../shared";
+  return std::filesystem::exists(path) ? std::optional(path) : std::nullopt;
+}
+
+Tokenizer o200kTokenizer(const std::string &shared) {
+  auto json = nlohmann::json::parse(tinyJson());
+  std::string pattern = json["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"];
+  auto names = nlohmann::json::parse(readFile(shared + "/tokenizer/o200k_harmony_specials.json"));
+  std::vector<SpecialToken> specials;
+  for (const auto &item : names.items())
+    specials.push_back({item.key(), item.value()});
+  return Tokenizer::fromRanks(readFile(shared + "/tokenizer/o200k_base.tiktoken"), pattern,
+                              specials);
+}
+
+} // namespace inf::test

@@ -1,0 +1,41 @@
+// Files the tests read, and the tokenizers made from them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/Error.h"
+#include "runtime/tokenizer/Tokenizer.h"
+
+namespace inf::test {
+
+std::string readFile(const std::string &path);
+std::vector<std::string> readLines(const std::string &path);
+
+/// tokenizer.json of models/gpt-oss-tiny in the repository.
+std::string tinyJson();
+const Tokenizer &tinyTokenizer();
+
+/// The folder of large files beside the repository; nothing when it does not exist at all.
+std::optional<std::string> sharedFolder();
+
+/// o200k from the rank file in the shared folder, with the special tokens of Harmony. The split
+/// pattern is that of gpt-oss-tiny.
+Tokenizer o200kTokenizer(const std::string &shared);
+
+/// The message of the Error that `action` must end with.
+template <typename Action> std::string errorOf(ErrorCode code, Action action) {
+  try {
+    action();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+} // namespace inf::test
