@@ -31,7 +31,7 @@ struct LinearArgs {
   const float *const *residual; ///< [rows] -> first output of the slice
   int64_t rows;                 ///< >= 1, any
   int64_t panels;               ///< >= 1; pairs with swiglu
-  int64_t columns;              ///< k; a multiple of 32 for mxfp4
+  int64_t columns;              ///< k, >= 1; for mxfp4 a multiple of 32
   float swigluLimit;            ///< clamped form: gate <= limit, -limit <= up <= limit
   float swigluAlpha;            ///< clamped form: (up + 1) * gate * sigmoid(alpha * gate)
 };

@@ -42,8 +42,8 @@ void fuse(ir::AttentionOp attention, ir::KvAppendOp append) {
   OpBuilder builder(append);
   auto fused = builder.create<ir::QkvOp>(
       product.getLoc(), attention.getQ().getType(), product.getX(), product.getWeight(),
-      product.getBias(), product.getNorm(), product.getEpsAttr(), attention.getHeads(),
-      attention.getKvHeads(), attention.getHeadDim(), q->rope.getTableAttr(),
+      product.getBias(), product.getNorm(), product.getEpsAttr(), attention.getHeadsAttr(),
+      attention.getKvHeadsAttr(), attention.getHeadDimAttr(), q->rope.getTableAttr(),
       append.getGroupAttr());
   attention.getQMutable().assign(fused.getQ());
   append.erase();

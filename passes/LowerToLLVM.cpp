@@ -177,7 +177,8 @@ private:
   }
 
   void callIntrinsic(StringRef name, Value argument) {
-    builder.create<LLVM::CallIntrinsicOp>(e.loc, builder.getStringAttr(name), ValueRange{argument});
+    builder.create<LLVM::CallIntrinsicOp>(e.loc, TypeRange(), builder.getStringAttr(name),
+                                          ValueRange{argument}, LLVM::FastmathFlagsAttr());
   }
 
   OpBuilder &builder;

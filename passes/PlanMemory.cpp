@@ -122,7 +122,7 @@ private:
 
   /// First fit, largest first: deterministic, and close to optimal for a dozen buffers.
   int64_t place() {
-    SmallVector<size_t> order(llvm::seq<size_t>(0, intervals.size()));
+    SmallVector<size_t> order = llvm::to_vector(llvm::seq<size_t>(0, intervals.size()));
     llvm::stable_sort(order, [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
     int64_t end = base;
     for (size_t i : order) {

@@ -2,9 +2,14 @@
 // vectors, loops as helpers that take a body.
 #pragma once
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include "passes/Passes.h"
+#include "ir/dialect/InfDialect.h"
 
 namespace inf {
 

@@ -54,8 +54,8 @@ Value emitActivation(Emit &e, ir::ActivationAttr activation, Value gate, Value u
   Type type = gate.getType();
   gate = e.minf(gate, e.like(type, limit));
   up = e.maxf(e.minf(up, e.like(type, limit)), e.like(type, -limit));
-  Value gated = e.mulf(gate, emitSigmoid(e, e.mulf(gate, e.like(type, alpha))));
-  return e.mulf(e.addf(up, e.like(type, 1)), gated);
+  Value gated = e.mulf(e.addf(up, e.like(type, 1)), gate);
+  return e.mulf(gated, emitSigmoid(e, e.mulf(gate, e.like(type, alpha))));
 }
 
 Value emitLoadAsF32(Emit &e, ir::Format format, Value pointer, int64_t lanes) {

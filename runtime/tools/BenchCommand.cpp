@@ -17,12 +17,12 @@ namespace {
 constexpr std::string_view help =
     R"(Usage: infrun bench MODEL.so [options]
 Speed on random token ids of a fixed seed, after one run that is not counted.
-Prints medians: prefill and decode tokens per second, and the bytes that decoding
-read per second (weights, keys and values), to hold against the memory's speed.
+Prints medians: prefill and decode tokens per second, and the bytes decoding read
+per second (weights, keys and values), to hold against the speed of the memory.
   -p, --prompt-tokens N     tokens of the prompt (512)
   -n, --generated-tokens N  tokens decoded after it, one a step (64)
   -r, --repeat N            runs counted (3)
-  --threads N               default: physical cores allowed by affinity and quota
+  --threads N               default: physical cores that limits allow
   --json                    print one JSON object
   --verbose                 say which threads run and why
   --help                    print this

@@ -18,7 +18,7 @@ constexpr std::string_view help =
        infrun score | bench | doctor | fill ...   (--help after each)
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
-  --raw              special tokens such as <|end|> in the prompt are meant as such
+  --raw              <|end|> and the like in the prompt are special tokens
   --ids 1,2,3        token ids instead of a text
   --max-tokens N     stop after N tokens (256)
   --stop TEXT        stop before TEXT appears; may be given several times

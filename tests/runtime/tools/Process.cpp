@@ -1,5 +1,6 @@
 #include "tests/runtime/tools/Process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +52,8 @@ Process::Process(const std::vector<std::string> &arguments) {
     std::signal(SIGPIPE, SIG_DFL);
     becomeInfrun(arguments, inPipe, outPipe, errPipe);
   }
+  // A pipe of one page: a program with more to say waits for us instead of being done.
+  fcntl(outPipe.ends[0], F_SETPIPE_SZ, 4096);
   close(inPipe.ends[0]);
   close(outPipe.ends[1]);
   close(errPipe.ends[1]);

@@ -165,17 +165,17 @@ TEST_F(Run, withoutATokenizerIdsStillWork) {
 }
 
 TEST_F(Run, interruptedItEndsWithTheStatusLine) {
-  // So much output that the pipe is full and the program still runs when the signal arrives.
-  Process process({path, "--prompt", "abc", "--max-tokens", "100000"});
+  // More output than the pipe holds: the program still runs when the signal arrives.
+  Process process({path, "--ids", "1,2,3", "--print-ids", "--max-tokens", "100000"});
   ASSERT_FALSE(process.readSome().empty());
   process.signal(SIGINT);
   Finished result = process.finish();
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("finish "));
+  EXPECT_THAT(result.err, HasSubstr("finish cancelled"));
 }
 
 TEST_F(Run, aReaderThatGoesAwayEndsItQuietlyWithFive) {
-  Process process({path, "--prompt", "abc", "--max-tokens", "100000"});
+  Process process({path, "--ids", "1,2,3", "--print-ids", "--max-tokens", "100000"});
   ASSERT_FALSE(process.readSome().empty());
   process.closeOutput();
   Finished result = process.finish();
