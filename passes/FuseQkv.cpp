@@ -60,9 +60,10 @@ void join(ir::ModelOp model, ir::BlockOp block, Products products) {
   for (ir::LinearOp linear : {products.q, products.k, products.v}) {
     Value slice = builder.create<ir::SliceOp>(linear.getLoc(), linear.getType(), joined, begin);
     begin += ir::featuresOf(slice);
-    linear.replaceAllUsesWith(slice);
-    linear.erase();
+    linear.getResult().replaceAllUsesWith(slice);
   }
+  for (ir::LinearOp linear : {products.q, products.k, products.v})
+    linear.erase(); // last: the builder stands at q
 }
 
 struct FuseQkvPass : impl::FuseQkvBase<FuseQkvPass> {

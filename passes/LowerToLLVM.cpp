@@ -2,6 +2,7 @@
 // layer by layer, and the data of inf_abi.h. Every thread runs the same functions; after each stage
 // they meet at the barrier.
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,7 +22,7 @@ namespace inf {
 void emitKernelCall(StepFrame &frame, Operation *op, Value arguments) {
   Emit &e = frame.e;
   StringRef symbol = op->getAttrOfType<StringAttr>(ir::kernelAttrName).getValue();
-  auto module = e.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto module = frame.model->getParentOfType<ModuleOp>();
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(e.b.getContext()), {e.ptr()});
   auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
   if (!kernel) {
@@ -145,9 +146,8 @@ private:
     table = e.at(table, layerBegins[layer.getIndex()]);
     SmallVector<Value> arguments{frame.step, frame.thread, table,
                                  e.constI64(int64_t(layer.getKvSlot()))};
-    auto function = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
-        builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>(),
-        builder.getStringAttr(blockSymbol(layer.getBlock())));
+    auto function = model->getParentOfType<ModuleOp>().lookupSymbol<LLVM::LLVMFuncOp>(
+        blockSymbol(layer.getBlock()));
     builder.create<LLVM::CallOp>(e.loc, function, arguments);
   }
 

@@ -95,7 +95,7 @@ def LowerToLLVM : Pass<"inf-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "the planned model becomes the step function in the LLVM dialect (always runs)";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect",
-                           "::mlir::math::MathDialect"];
+                           "::mlir::math::MathDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
 #endif // INF_PASSES_TD

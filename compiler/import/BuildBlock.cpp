@@ -25,6 +25,7 @@ public:
 
 private:
   Location loc() { return builder.getUnknownLoc(); }
+  IntegerAttr i64(uint64_t value) { return builder.getI64IntegerAttr(int64_t(value)); }
   RankedTensorType activation(int64_t features) {
     return ir::activationType(builder.getContext(), features);
   }
@@ -75,7 +76,8 @@ private:
 
   Value rope(Value x, uint64_t heads) {
     const AttentionDesc &a = block.attention;
-    return builder.create<ir::RopeOp>(loc(), x.getType(), x, heads, a.headDim, symbol(a.rope));
+    return builder.create<ir::RopeOp>(loc(), x.getType(), x, i64(heads), i64(a.headDim),
+                                      symbol(ropeSymbol(a.rope)));
   }
 
   Value attention(Value x) {
@@ -87,7 +89,7 @@ private:
     builder.create<ir::KvAppendOp>(loc(), k, v, symbol(group));
     double scale = a.scale.value_or(1 / std::sqrt(double(a.headDim)));
     Value attended = builder.create<ir::AttentionOp>(
-        loc(), q.getType(), q, slot("attention.sinks"), a.heads, a.kvHeads, a.headDim,
+        loc(), q.getType(), q, slot("attention.sinks"), i64(a.heads), i64(a.kvHeads), i64(a.headDim),
         builder.getF64FloatAttr(scale), symbol(group));
     return builder.create<ir::AddOp>(loc(), x, linear(attended, "attention.o"));
   }
@@ -113,7 +115,7 @@ private:
     auto indices = RankedTensorType::get({ShapedType::kDynamic, int64_t(moe.topK)},
                                          builder.getI32Type());
     auto top = builder.create<ir::RouterTopKOp>(loc(), indices, activation(moe.topK),
-                                                linear(h, "moe.router"), moe.topK);
+                                                linear(h, "moe.router"), i64(moe.topK));
     Value y = builder.create<ir::MoeOp>(loc(), residualType, h, top.getExperts(), top.getWeights(),
                                         slot("moe.gate_up.weight"), slot("moe.gate_up.bias"),
                                         slot("moe.down.weight"), slot("moe.down.bias"),

@@ -17,6 +17,10 @@ struct BlockSlot {
   ir::WeightType type;
 };
 
+/// Symbols of one model share a name space: kinds of layer keep their names, rope tables and KV
+/// groups get a prefix.
+inline std::string ropeSymbol(const std::string &rope) { return "rope." + rope; }
+
 /// Builds `inf.block @name` at the builder's insertion point, which it leaves behind the block.
 void buildBlock(mlir::OpBuilder &builder, const ModelDesc &desc, const std::string &name,
                 const BlockDesc &block, const std::string &kvGroup,

@@ -4,6 +4,7 @@
 
 #include "compiler/import/BuildBlock.h"
 #include "ir/dialect/InfDialect.h"
+#include "runtime/base/Error.h"
 
 using namespace mlir;
 
@@ -35,7 +36,7 @@ struct KvGroups {
           group.attention->kvHeads == attention.kvHeads &&
           group.attention->headDim == attention.headDim)
         return group;
-    std::string name = attention.window ? fmt::format("window{}", attention.window) : "full";
+    std::string name = attention.window ? fmt::format("kv.window{}", attention.window) : "kv.full";
     for (const Group &group : groups)
       if (group.name == name)
         name += fmt::format("_{}x{}", attention.kvHeads, attention.headDim);
@@ -70,11 +71,14 @@ public:
 
 private:
   Location loc() { return builder.getUnknownLoc(); }
+  template <typename T> IntegerAttr i64(T value) { return builder.getI64IntegerAttr(int64_t(value)); }
 
   ir::ModelOp buildContainer() {
     auto model = builder.create<ir::ModelOp>(
-        loc(), desc.name, desc.architecture, desc.vocabulary, desc.hidden, desc.maxContext,
-        ArrayRef<int64_t>(desc.eosTokens), desc.bosToken);
+        loc(), builder.getStringAttr(desc.name), builder.getStringAttr(desc.architecture),
+        i64(desc.vocabulary), i64(desc.hidden), i64(desc.maxContext),
+        builder.getDenseI64ArrayAttr(desc.eosTokens), i64(desc.bosToken), nullptr, nullptr, nullptr,
+        nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     auto setPath = [&](StringRef key, const std::string &path) {
       if (!path.empty())
         model->setAttr(key, builder.getStringAttr(path));
@@ -98,7 +102,7 @@ private:
     if (!headDim)
       return; // no kind of layer uses it
     builder.create<ir::RopeTableOp>(
-        loc(), builder.getStringAttr(name), builder.getStringAttr(rope.type),
+        loc(), builder.getStringAttr(ropeSymbol(name)), builder.getStringAttr(rope.type),
         builder.getI64IntegerAttr(headDim), builder.getF64FloatAttr(rope.theta),
         number(yarn, rope.factor), number(yarn, rope.betaFast), number(yarn, rope.betaSlow),
         number(yarn, rope.originalContext), builder.getBoolAttr(rope.truncate),
@@ -169,8 +173,8 @@ private:
       for (const BlockSlot &slot : slotsOf(layer))
         weights.push_back(FlatSymbolRefAttr::get(context, layerPrefix(layer) + slot.name));
       x = builder.create<ir::LayerOp>(loc(), residualType, x,
-                                      FlatSymbolRefAttr::get(context, kind), int64_t(layer),
-                                      kvSlots[layer], builder.getArrayAttr(weights));
+                                      FlatSymbolRefAttr::get(context, kind), i64(layer),
+                                      i64(kvSlots[layer]), builder.getArrayAttr(weights));
     }
     x = builder.create<ir::OutputRowsOp>(loc(), x);
     Value hidden =

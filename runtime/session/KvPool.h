@@ -42,7 +42,7 @@ public:
   uint32_t freeBlocks() const { return static_cast<uint32_t>(freeList.size()); }
   uint32_t heldBlocks(uint32_t sequence) const;
   uint32_t blocksPerSequence() const { return perSequence; }
-  /// Positions that fit beside a full window, for messages.
+  /// Keys a query sees including itself; 0: all.
   uint32_t window() const { return windowTokens; }
 
 private:

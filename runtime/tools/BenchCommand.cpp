@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view help =
     R"(Usage: infrun bench MODEL.so [options]
 Speed on random token ids of a fixed seed, after one run that is not counted.
-Prints medians: prefill and decode tokens per second, and the bytes decoding read
-per second (weights, keys and values), to hold against the speed of the memory.
+Prints medians: tokens per second of prefill and decode, and the bytes decoding
+reads per second (weights, keys, values), to hold against the memory's speed.
   -p, --prompt-tokens N     tokens of the prompt (512)
   -n, --generated-tokens N  tokens decoded after it, one a step (64)
   -r, --repeat N            runs counted (3)

@@ -1,5 +1,6 @@
 #include "runtime/tools/Output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,11 @@ void Output::write(std::string_view text) {
     }
     if (errno == EINTR)
       continue;
+    if (errno == EAGAIN) { // a terminal that another program made non-blocking
+      pollfd ready = {STDOUT_FILENO, POLLOUT, 0};
+      poll(&ready, 1, -1);
+      continue;
+    }
     if (errno == EPIPE || errno == EBADF)
       throw OutputClosed();
     fail(ErrorCode::Io, "cannot write to standard output: {}. Free space or write elsewhere.",

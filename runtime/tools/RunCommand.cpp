@@ -36,11 +36,13 @@ Streams what the model says to stdout, one status line to stderr.
 Example: infrun model.so --prompt "Once upon a time" --max-tokens 64
 )";
 
+constexpr uint64_t defaultContext = 4096;
+
 struct RunOptions {
   ModelOptions model;
   std::optional<std::string> prompt, ids;
   bool raw = false, printIds = false;
-  uint64_t context = 4096;
+  std::optional<uint64_t> context; ///< nullopt: defaultContext or what the model holds
   GenerateOptions generate;
 };
 
@@ -68,7 +70,7 @@ void checkOptions(const RunOptions &options) {
          "expected one of --prompt and --ids, got {}. `infrun --help` has an "
          "example.",
          options.prompt ? "both" : "none");
-  if (options.context == 0)
+  if (options.context == uint64_t{0})
     fail(ErrorCode::Usage, "--context 0 holds nothing; expected at least 1.");
 }
 
@@ -118,11 +120,12 @@ int runCommand(Arguments arguments, Output &out) {
   std::shared_ptr<const Model> model = Model::load(options.model.path);
   std::vector<int32_t> prompt = promptIds(options, *model);
   ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
-  if (options.context > model->code().max_context)
+  if (options.context && *options.context > model->code().max_context)
     notice(fmt::format("warning: --context {} is more than this model's {}, which is used.",
-                       options.context, model->code().max_context));
+                       *options.context, model->code().max_context));
   Interrupts interrupts; // before the session starts threads
-  std::unique_ptr<Session> session = makeSession(model, options.context, plan);
+  std::unique_ptr<Session> session =
+      makeSession(model, options.context.value_or(defaultContext), plan);
   Generator generator(*session, 0, options.generate);
   GenerateResult result = generator.generate(prompt, makeSinks(options, *model, out, interrupts));
   if (out.isTerminal() || options.printIds || !model->tokenizer())

@@ -23,7 +23,7 @@ Perplexity: exp of the mean negative log likelihood of each token given those
 before it; the first token of a sequence is not counted.
   --text FILE        raw text (no chat template), one sequence; "-" reads stdin
   --ids FILE.jsonl   one sequence a line: {"ids": [1, 2, 3]}
-  --logits OUT       write lineN.logits, f32 [tokens, vocabulary], as safetensors
+  --logits OUT       write lineN.logits, f32 [tokens, vocabulary] (safetensors)
   --json             print one JSON object
   --threads N        default: physical cores allowed by affinity and quota
   --verbose          say which threads run and why

@@ -1,0 +1,111 @@
+#include "compiler/driver/Compile.h"
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+
+#include "compiler/driver/Codegen.h"
+#include "compiler/driver/Input.h"
+#include "compiler/driver/Stages.h"
+#include "compiler/frontends/ModelDesc.h"
+#include "runtime/format/FileOutput.h"
+
+namespace inf {
+namespace {
+
+void writeOutput(const CompileOptions &options, std::span<const uint8_t> bytes) {
+  if (options.output == "-") {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout))
+      fail(ErrorCode::Io, "writing {} bytes to standard output failed", bytes.size());
+    return;
+  }
+  AtomicFile file(options.output, bytes.size());
+  file.append(bytes);
+  file.commit();
+}
+
+void writeText(const CompileOptions &options, const std::string &text) {
+  writeOutput(options, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
+void checkOptions(const CompileOptions &options) {
+  if (!options.stopAfter.empty() && options.emit != EmitAs::Mlir)
+    fail(ErrorCode::Usage, "--stop-after gives IR; add --emit=mlir");
+  if (options.output == "-" && (options.emit == EmitAs::Obj || options.emit == EmitAs::So))
+    fail(ErrorCode::Usage, "--emit=obj and --emit=so write binary files; name one with -o");
+  if (options.kvElement != "f32" && options.kvElement != "bf16")
+    fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
+  if (options.quantPolicy != "none")
+    fail(ErrorCode::Usage, "--quant must be none (keep the checkpoint's formats), not \"{}\"",
+         options.quantPolicy);
+}
+
+void compileToModel(const CompileOptions &options, const LoadedModel &input, GeneratedCode &code) {
+  std::vector<WeightDecl> decls;
+  for (const PackedWeight &weight : code.contents().manifest.weights)
+    decls.push_back(weight.decl);
+  std::unique_ptr<WeightSource> source = openWeights(options, input, decls);
+  std::vector<uint8_t> library = code.link(options.output);
+  writeModel(library, code.contents(), source.get(), options.output, options.threads,
+             options.progress);
+}
+
+} // namespace
+
+WeightsChoice parseWeightsChoice(const std::string &text) {
+  WeightsChoice choice;
+  constexpr std::string_view randomPrefix = "random:";
+  if (text == "none") {
+    choice.kind = WeightsChoice::Kind::None;
+  } else if (text.starts_with(randomPrefix)) {
+    choice.kind = WeightsChoice::Kind::Random;
+    const char *begin = text.data() + randomPrefix.size(), *end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(begin, end, choice.seed);
+    if (error != std::errc() || stop != end)
+      fail(ErrorCode::Usage, "--weights=random:SEED needs a whole number, found \"{}\"", text);
+  } else {
+    choice.directory = text;
+  }
+  return choice;
+}
+
+EmitAs parseEmit(const std::string &text) {
+  const std::pair<std::string_view, EmitAs> kinds[] = {{"mlir", EmitAs::Mlir},
+                                                     {"llvm", EmitAs::Llvm},
+                                                     {"asm", EmitAs::Asm},
+                                                     {"obj", EmitAs::Obj},
+                                                     {"so", EmitAs::So}};
+  for (auto [name, kind] : kinds)
+    if (name == text)
+      return kind;
+  fail(ErrorCode::Usage, "--emit must be mlir, llvm, asm, obj or so, not \"{}\"", text);
+}
+
+void compile(const CompileOptions &options) {
+  checkOptions(options);
+  Target target = targetByName(options.target);
+  CompileContext context;
+  LoadedModel input = loadModel(context, options);
+  runStages(context, *input.module, options, target.name,
+            options.emit == EmitAs::Mlir ? options.stopAfter : "");
+  if (options.emit == EmitAs::Mlir)
+    return writeText(options, printModule(*input.module));
+
+  GeneratedCode code(context, *input.module, input.tokenizerJson, input.chatTemplate);
+  switch (options.emit) {
+  case EmitAs::Llvm:
+    return writeText(options, code.llvmText());
+  case EmitAs::Asm:
+    return writeText(options, code.assembly());
+  case EmitAs::Obj:
+    return writeOutput(options, code.object());
+  default:
+    return compileToModel(options, input, code);
+  }
+}
+
+std::string importToJson(const std::string &directory, const std::string &baseDirectory) {
+  return writeModelJson(importHuggingFace(directory), baseDirectory);
+}
+
+} // namespace inf

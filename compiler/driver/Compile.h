@@ -1,0 +1,51 @@
+// From a model to a shared library, in stages that can be stopped, saved and resumed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/format/Payload.h"
+
+namespace inf {
+
+/// What `--weights` says.
+struct WeightsChoice {
+  enum class Kind { Checkpoint, None, Random } kind = Kind::Checkpoint;
+  std::string directory; ///< Checkpoint: overrides where the description says weights are
+  uint64_t seed = 0;     ///< Random
+};
+/// "none", "random:SEED", or a directory. Fails with Usage.
+WeightsChoice parseWeightsChoice(const std::string &text);
+
+enum class EmitAs { Mlir, Llvm, Asm, Obj, So };
+/// "mlir", "llvm", "asm", "obj", "so". Fails with Usage.
+EmitAs parseEmit(const std::string &text);
+
+struct CompileOptions {
+  std::string input;            ///< checkpoint directory, model.json, or .mlir of any stage
+  std::string output;           ///< file to write; "-" is standard output for text
+  std::string target = "native";
+  std::string quantPolicy = "none";
+  std::string kvElement = "bf16";
+  WeightsChoice weights;
+  EmitAs emit = EmitAs::So;
+  std::string stopAfter;        ///< a stage's name, with EmitAs::Mlir
+  std::string saveIrDirectory;  ///< one numbered file per stage that changed something
+  std::set<std::string> without; ///< optional stages to leave out
+  int64_t maxRows = 256, maxOutputRows = 64;
+  unsigned threads = 1;         ///< for packing weights
+  Progress progress;            ///< packing
+  std::function<void(const std::string &)> report; ///< a line about what was decided
+};
+
+/// Runs the pipeline and writes the output. Fails with an Error; nothing half-written stays.
+void compile(const CompileOptions &options);
+
+/// Translates a checkpoint directory into model.json text, paths relative to `baseDirectory`.
+std::string importToJson(const std::string &directory, const std::string &baseDirectory);
+
+} // namespace inf

@@ -1,0 +1,91 @@
+#include "compiler/driver/Input.h"
+
+#include "compiler/driver/ModelFacts.h"
+#include "compiler/frontends/ModelDesc.h"
+#include "compiler/import/BuildModel.h"
+#include "mlir/IR/Verifier.h"
+#include "runtime/format/FileInput.h"
+#include "runtime/tokenizer/Tokenizer.h"
+
+namespace inf {
+namespace {
+
+/// Far above any tokenizer known (27 MB), far below what would hurt.
+constexpr uint64_t largestTokenizer = uint64_t{256} << 20;
+
+mlir::OwningOpRef<mlir::ModuleOp> importModel(CompileContext &context,
+                                              const CompileOptions &options) {
+  ModelDesc desc = readModel(options.input);
+  std::vector<WeightDecl> decls = weightDecls(desc);
+  ImportOptions import;
+  import.kvElement = options.kvElement;
+  mlir::OwningOpRef<mlir::ModuleOp> module = buildModel(context.mlir(), desc, decls, import);
+  if (mlir::failed(mlir::verify(*module)))
+    context.failWithDiagnostics(ErrorCode::Internal, "importing " + options.input + " failed");
+  return module;
+}
+
+std::string readAttributeFile(std::optional<llvm::StringRef> path) {
+  return path ? readWholeFile(path->str(), largestTokenizer) : std::string();
+}
+
+/// A tokenizer may know fewer ids than the model has rows (padding), never more.
+void checkVocabulary(const CompileOptions &options, ir::ModelOp model, const std::string &json) {
+  if (json.empty()) {
+    if (options.report)
+      options.report("the model has no tokenizer: it will run token ids only");
+    return;
+  }
+  Tokenizer tokenizer = Tokenizer::fromJson(json);
+  int64_t ids = tokenizer.vocabularySize(), rows = int64_t(model.getVocabulary());
+  if (ids > rows)
+    fail(ErrorCode::BadInput,
+         "{}: the tokenizer has ids up to {}, the model's vocabulary has {} rows; use the "
+         "tokenizer.json this model was trained with",
+         model.getTokenizer()->str(), ids - 1, rows);
+  if (ids < rows && options.report)
+    options.report(fmt::format("vocabulary: {} of {} rows have no token (padding)", rows - ids, rows));
+}
+
+std::string checkpointDirectory(const CompileOptions &options, ir::ModelOp model) {
+  if (!options.weights.directory.empty())
+    return options.weights.directory;
+  if (auto from = model.getWeightsFrom())
+    return from->str();
+  fail(ErrorCode::BadInput,
+       "{} names no checkpoint; give --weights=DIR, --weights=random:SEED or --weights=none",
+       options.input);
+}
+
+} // namespace
+
+LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
+  LoadedModel loaded;
+  loaded.module = options.input.ends_with(".mlir") ? parseModule(context, options.input)
+                                                   : importModel(context, options);
+  ir::ModelOp model = theModel(*loaded.module);
+  loaded.tokenizerJson = readAttributeFile(model.getTokenizer());
+  loaded.chatTemplate = readAttributeFile(model.getChatTemplate());
+  checkVocabulary(options, model, loaded.tokenizerJson);
+  if (options.emit == EmitAs::So && options.weights.kind == WeightsChoice::Kind::Checkpoint) {
+    // Here rather than when packing begins: a wrong checkpoint is said at once.
+    loaded.weightsDirectory = checkpointDirectory(options, model);
+    checkCheckpoint(weightDeclsOf(model), *Checkpoint::open(loaded.weightsDirectory));
+  }
+  return loaded;
+}
+
+std::unique_ptr<WeightSource> openWeights(const CompileOptions &options, const LoadedModel &input,
+                                          const std::vector<WeightDecl> &decls) {
+  switch (options.weights.kind) {
+  case WeightsChoice::Kind::None:
+    return nullptr;
+  case WeightsChoice::Kind::Random:
+    return makeRandomSource(options.weights.seed, decls);
+  case WeightsChoice::Kind::Checkpoint:
+    break;
+  }
+  return Checkpoint::open(input.weightsDirectory);
+}
+
+} // namespace inf

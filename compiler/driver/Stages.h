@@ -1,0 +1,21 @@
+// Runs the pipeline from where a module stands to where the user wants it.
+#pragma once
+
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Context.h"
+
+namespace inf {
+
+/// Runs the stages after the one the module says it has reached, up to and including `last`
+/// (empty: all before lowering). Saves IR as `options` say. Fails with Usage for names of stages
+/// that do not exist or can't be left out, BadInput with the pass's message.
+void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOptions &options,
+               const std::string &targetName, const std::string &last);
+
+/// Runs the lowering alone.
+void lowerModule(CompileContext &context, mlir::ModuleOp module);
+
+/// Names of all stages, "import" first.
+std::vector<std::string> stageNames();
+
+} // namespace inf

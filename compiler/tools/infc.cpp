@@ -1,0 +1,164 @@
+// infc: compiles models. Command line only; the work is in compiler/driver.
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "codegen/Target.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Inspect.h"
+#include "compiler/driver/Stages.h"
+#include "runtime/abi/inf_abi.h"
+#include "runtime/format/FileOutput.h"
+
+namespace inf {
+namespace {
+
+constexpr char version[] = "infc 0.1.0";
+
+/// Progress of packing on a terminal; silent in a pipe.
+Progress terminalProgress() {
+  if (!::isatty(STDERR_FILENO))
+    return {};
+  return [last = -1](uint64_t done, uint64_t total) mutable {
+    int percent = total ? int(done * 100 / total) : 100;
+    if (percent == last)
+      return;
+    last = percent;
+    fmt::print(stderr, "\rpacking weights {:3}% of {:.2f} GB{}", percent, double(total) / 1e9,
+               percent == 100 ? "\n" : "");
+  };
+}
+
+struct CompileFlags {
+  std::string weights, emit = "so";
+  std::vector<std::string> without;
+  bool quiet = false;
+  CompileOptions options;
+};
+
+void addCompile(CLI::App &app, CompileFlags &flags) {
+  CLI::App *command = app.add_subcommand("compile", "compile a model into one shared library");
+  CompileOptions &options = flags.options;
+  command->add_option("model", options.input, "checkpoint directory, model.json or .mlir")
+      ->required();
+  command->add_option("-o,--output", options.output, "file to write (- for text on stdout)")
+      ->required();
+  command->add_option("--target", options.target,
+                      "avx2, avx512, native, ... (infc targets lists all)");
+  command->add_option("--weights", flags.weights, "DIR, none, or random:SEED");
+  command->add_option("--quant", options.quantPolicy, "none: keep the checkpoint's formats");
+  command->add_option("--kv", options.kvElement, "format of cached keys and values: bf16, f32");
+  command->add_option("--max-rows", options.maxRows, "rows one step may have");
+  command->add_option("--max-output-rows", options.maxOutputRows, "of those, rows with logits");
+  command->add_option("--emit", flags.emit, "so, obj, asm, llvm or mlir");
+  command->add_option("--stop-after", options.stopAfter, "last stage, with --emit=mlir");
+  command->add_option("--save-ir", options.saveIrDirectory, "write the IR after each stage there");
+  command->add_option("--without", flags.without, "leave out an optional stage (fuse-...)");
+  command->add_option("--threads", options.threads, "threads that pack weights")
+      ->check(CLI::Range(1, 256));
+  command->add_flag("-q,--quiet", flags.quiet, "no notes on stderr");
+  command->footer("example: infc compile gpt-oss-20b/ --target=avx512 -o gpt-oss-20b.so");
+  command->callback([&flags] {
+    CompileOptions &chosen = flags.options;
+    chosen.weights = parseWeightsChoice(flags.weights);
+    chosen.emit = parseEmit(flags.emit);
+    chosen.without = {flags.without.begin(), flags.without.end()};
+    if (!flags.quiet) {
+      chosen.progress = terminalProgress();
+      chosen.report = [](const std::string &line) { fmt::print(stderr, "infc: {}\n", line); };
+    }
+    compile(chosen);
+  });
+}
+
+void addImport(CLI::App &app, std::string &directory, std::string &output) {
+  CLI::App *command = app.add_subcommand("import", "translate a checkpoint into a model.json");
+  command->add_option("directory", directory, "Hugging Face checkpoint")->required();
+  command->add_option("-o,--output", output, "model.json to write")->required();
+  command->footer("example: infc import gpt-oss-20b/ -o gpt-oss-20b.json");
+  command->callback([&] {
+    auto base = std::filesystem::absolute(output).parent_path().string();
+    std::string text = importToJson(directory, base);
+    AtomicFile file(output, text.size());
+    file.append({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    file.commit();
+  });
+}
+
+struct InspectFlags {
+  std::string path;
+  bool json = false, assembly = false;
+};
+
+void addInspect(CLI::App &app, InspectFlags &flags) {
+  CLI::App *command = app.add_subcommand("inspect", "say what a compiled model is, without running it");
+  command->add_option("model", flags.path, "model.so")->required();
+  command->add_flag("--json", flags.json, "as JSON");
+  command->add_flag("--asm", flags.assembly, "disassemble every function");
+  command->footer("example: infc inspect gpt-oss-20b.so");
+  command->callback([&flags] {
+    PayloadInfo info = readPayloadInfo(flags.path, INF_ABI_VERSION);
+    if (flags.assembly)
+      fmt::print("{}", inspectAssembly(flags.path));
+    else
+      fmt::print("{}", flags.json ? inspectJson(info) : inspectText(info));
+  });
+}
+
+void addLists(CLI::App &app) {
+  app.add_subcommand("kernels", "list the kernel table")->callback([] {
+    fmt::print("{}", kernelTableText());
+  });
+  app.add_subcommand("targets", "list the targets")->callback([] {
+    for (const std::string &name : targetNames())
+      if (name == "native")
+        fmt::print("{:16} what this CPU and OS offer\n", name);
+      else
+        fmt::print("{:16} {}\n", name, targetByName(name).features.toString());
+  });
+  app.add_subcommand("stages", "list the stages of the pipeline")->callback([] {
+    for (const std::string &name : stageNames())
+      fmt::print("{}\n", name);
+  });
+}
+
+int run(int argc, char **argv) {
+  CLI::App app("infc: compiles language models for CPUs", "infc");
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  app.footer("example: infc compile models/gpt-oss-tiny --target=native -o tiny.so\n"
+             "exit codes: 0 ok, 1 bug, 2 usage, 3 machine, 4 bad input, 5 files, 6 too long");
+  CompileFlags compileFlags;
+  compileFlags.options.threads = std::max(1u, std::thread::hardware_concurrency());
+  InspectFlags inspectFlags;
+  std::string importDirectory, importOutput;
+  addCompile(app, compileFlags);
+  addImport(app, importDirectory, importOutput);
+  addInspect(app, inspectFlags);
+  addLists(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : int(ErrorCode::Usage);
+  }
+  return 0;
+}
+
+} // namespace
+} // namespace inf
+
+int main(int argc, char **argv) {
+  try {
+    return inf::run(argc, argv);
+  } catch (const inf::Error &error) {
+    fmt::print(stderr, "infc: error: {}\n", error.what());
+    return int(error.code);
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "infc: error: unexpected: {}; this is a bug\n", error.what());
+    return int(inf::ErrorCode::Internal);
+  }
+}

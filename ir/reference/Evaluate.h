@@ -1,0 +1,31 @@
+// One op at a time.
+#pragma once
+
+#include "ir/reference/Interpreter.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace inf::ir {
+
+/// Keys and values of the running layer: one row per position.
+struct ReferenceCache {
+  ReferenceTensor keys, values;
+};
+
+struct EvaluationContext {
+  EvaluationContext(ModelOp modelOp, WeightReader &weightReader,
+                    const std::vector<int32_t> &tokenIds, const std::vector<int64_t> &outputRows)
+      : model(modelOp), reader(weightReader), tokens(tokenIds), outputs(outputRows) {}
+
+  ModelOp model;
+  WeightReader &reader;
+  const std::vector<int32_t> &tokens;
+  const std::vector<int64_t> &outputs;
+  llvm::DenseMap<mlir::Value, ReferenceTensor> values;
+  llvm::DenseMap<mlir::Value, WeightOp> weights;
+  ReferenceCache cache;
+};
+
+/// Evaluates `op`, from and to context.values.
+void evaluate(EvaluationContext &context, mlir::Operation *op);
+
+} // namespace inf::ir
