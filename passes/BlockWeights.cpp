@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -16,12 +17,18 @@ StringRef layerPrefix(StringRef weight, StringRef slot) {
   return weight.ends_with(slot) ? weight.drop_back(slot.size()) : StringRef();
 }
 
-/// A weight of `parts` for `layer`, declared next to the layer's other weights.
-FlatSymbolRefAttr declareWeight(ir::ModelOp model, ir::WeightOp neighbour, StringRef name,
-                                ir::WeightType type, ArrayRef<Attribute> parts) {
+/// A weight of `parts` for a layer, declared next to the layer's other weights and packed as they
+/// are. Layers may share weights, or names may follow no pattern: then a number makes it unique.
+FlatSymbolRefAttr declareWeight(ir::ModelOp model, ir::WeightOp neighbour,
+                                const std::string &wanted, ir::WeightType type,
+                                ArrayRef<Attribute> parts) {
+  std::string name = wanted;
+  for (int i = 1; model.lookupSymbol(name); ++i)
+    name = wanted + "." + std::to_string(i);
   OpBuilder builder(neighbour);
   builder.create<ir::WeightOp>(neighbour.getLoc(), builder.getStringAttr(name), TypeAttr::get(type),
-                               builder.getArrayAttr(parts), nullptr, nullptr, nullptr, nullptr);
+                               builder.getArrayAttr(parts), neighbour.getFormatAttr(), nullptr,
+                               nullptr, nullptr);
   return FlatSymbolRefAttr::get(model.getContext(), name);
 }
 
@@ -70,8 +77,7 @@ Value concatenateArguments(ir::ModelOp model, ir::BlockOp block, ArrayRef<Value>
     }
     unsigned index = cast<BlockArgument>(arguments[0]).getArgNumber();
     ir::WeightOp neighbour = boundWeight(model, layer, index);
-    std::string name =
-        (layerPrefix(neighbour.getSymName(), block.slotName(index)) + slot).str();
+    std::string name = (layerPrefix(neighbour.getSymName(), block.slotName(index)) + slot).str();
     SmallVector<Attribute> weights(layer.getWeights().begin(), layer.getWeights().end());
     weights.push_back(declareWeight(model, neighbour, name, type, parts));
     layer.setWeightsAttr(ArrayAttr::get(model.getContext(), weights));
@@ -91,10 +97,10 @@ void dropUnusedArguments(ir::ModelOp model, ir::BlockOp block) {
       unused.set(i);
   for (ir::LayerOp layer : layersOf(model, block)) {
     SmallVector<Attribute> kept;
-    SmallVector<ir::WeightOp> dropped;
+    llvm::SmallSetVector<ir::WeightOp, 8> dropped; // one weight may be bound to several arguments
     for (auto [i, weight] : llvm::enumerate(layer.getWeights())) {
       if (unused.test(i + 1))
-        dropped.push_back(boundWeight(model, layer, i + 1));
+        dropped.insert(boundWeight(model, layer, i + 1));
       else
         kept.push_back(weight);
     }

@@ -15,6 +15,9 @@ template <typename ProductOp> bool fuseResidual(ir::AddOp add, Value product, Va
   auto op = product.getDefiningOp<ProductOp>();
   if (!op || !product.hasOneUse() || op.getResidual())
     return false;
+  // Rows that the product reads can't be updated in place while it runs.
+  if (llvm::is_contained(op->getOperands(), residual))
+    return false;
   if (Operation *definition = residual.getDefiningOp())
     if (!definition->isBeforeInBlock(op))
       return false;

@@ -27,16 +27,39 @@ struct Products {
   ir::LinearOp q, k, v;
 };
 
+/// Weights bound by the layers, since only those can be joined for each layer.
+bool isBound(Value weight) { return !weight || isa<BlockArgument>(weight); }
+
+/// In every layer the same format is wished for both, or none for both.
+bool samePacking(ir::ModelOp model, Value first, Value second) {
+  for (auto [a, b] : llvm::zip(weightsBehind(model, first), weightsBehind(model, second)))
+    if (a.getFormat() != b.getFormat())
+      return false;
+  return true;
+}
+
 /// The three products of this attention, when they read the same rows and can be joined.
-std::optional<Products> match(ir::AttentionOp attention, ir::KvAppendOp append) {
+std::optional<Products> match(ir::ModelOp model, ir::AttentionOp attention, ir::KvAppendOp append) {
   Products found{productOf(attention.getQ()), productOf(append.getK()), productOf(append.getV())};
   if (!found.q || !found.k || !found.v)
     return std::nullopt;
+  // One product that is two of them has one weight to read already.
+  if (found.q == found.k || found.q == found.v || found.k == found.v)
+    return std::nullopt;
   for (ir::LinearOp linear : {found.q, found.k, found.v})
     if (!isPlain(linear) || linear.getX() != found.q.getX() ||
-        !linear.getBias() != !found.q.getBias() || !isa<BlockArgument>(linear.getWeight()))
+        !linear.getBias() != !found.q.getBias() || !isBound(linear.getWeight()) ||
+        !isBound(linear.getBias()) || !samePacking(model, found.q.getWeight(), linear.getWeight()))
       return std::nullopt;
   return found;
+}
+
+ir::LinearOp earliest(Products products) {
+  ir::LinearOp first = products.q;
+  for (ir::LinearOp linear : {products.k, products.v})
+    if (linear->isBeforeInBlock(first))
+      first = linear;
+  return first;
 }
 
 void join(ir::ModelOp model, ir::BlockOp block, Products products) {
@@ -51,7 +74,7 @@ void join(ir::ModelOp model, ir::BlockOp block, Products products) {
   if (!biases.empty())
     bias = concatenateArguments(model, block, biases, "attention.qkv.bias");
 
-  OpBuilder builder(products.q);
+  OpBuilder builder(earliest(products)); // whatever reads one of them comes later
   int64_t rows = cast<ir::WeightType>(weight.getType()).getRows();
   auto joined = builder.create<ir::LinearOp>(
       products.q.getLoc(), ir::activationType(model.getContext(), rows), products.q.getX(), weight,
@@ -63,7 +86,7 @@ void join(ir::ModelOp model, ir::BlockOp block, Products products) {
     linear.getResult().replaceAllUsesWith(slice);
   }
   for (ir::LinearOp linear : {products.q, products.k, products.v})
-    linear.erase(); // last: the builder stands at q
+    linear.erase(); // last: the builder stands at one of them
 }
 
 struct FuseQkvPass : impl::FuseQkvBase<FuseQkvPass> {
@@ -74,7 +97,7 @@ struct FuseQkvPass : impl::FuseQkvBase<FuseQkvPass> {
       auto appends = block.getBody().getOps<ir::KvAppendOp>();
       if (attentions.empty() || appends.empty())
         continue;
-      if (std::optional<Products> products = match(*attentions.begin(), *appends.begin())) {
+      if (std::optional<Products> products = match(model, *attentions.begin(), *appends.begin())) {
         join(model, block, *products);
         dropUnusedArguments(model, block);
       }

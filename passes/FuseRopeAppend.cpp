@@ -23,20 +23,33 @@ std::optional<RotatedSlice> rotatedSlice(Value value) {
   return RotatedSlice{rope, slice};
 }
 
+/// The fused op knows the order q, k, v of one attention, and nothing else of an epilogue.
+bool isQkv(ir::LinearOp product, ir::AttentionOp attention, RotatedSlice q, RotatedSlice k,
+           ir::SliceOp v) {
+  int64_t qFeatures = ir::featuresOf(q.slice), kFeatures = ir::featuresOf(k.slice);
+  return q.slice.getBegin() == 0 && int64_t(k.slice.getBegin()) == qFeatures &&
+         int64_t(v.getBegin()) == qFeatures + kFeatures &&
+         ir::featuresOf(product) == qFeatures + 2 * kFeatures &&
+         q.rope.getHeadDim() == attention.getHeadDim() &&
+         k.rope.getHeadDim() == attention.getHeadDim() && !product.getResidual() &&
+         !product.getScale() && !product.getAddend() && !product.getActivation();
+}
+
 void fuse(ir::AttentionOp attention, ir::KvAppendOp append) {
+  // The product is made where the append stands, and q must be ready for its reader.
+  if (attention.getGroup() != append.getGroup() || !append->isBeforeInBlock(attention))
+    return;
   auto q = rotatedSlice(attention.getQ()), k = rotatedSlice(append.getK());
   auto v = append.getV().getDefiningOp<ir::SliceOp>();
   if (!q || !k || !v || q->rope.getTable() != k->rope.getTable())
     return;
   auto product = q->slice.getX().getDefiningOp<ir::LinearOp>();
-  if (!product || k->slice.getX() != product || v.getX() != product)
+  if (!product || k->slice.getX() != product || v.getX() != product ||
+      !isQkv(product, attention, *q, *k, v))
     return;
-  // The fused op knows the order q, k, v and nothing else of an epilogue.
-  int64_t qFeatures = ir::featuresOf(attention.getQ()), kFeatures = ir::featuresOf(append.getK());
-  if (q->slice.getBegin() != 0 || int64_t(k->slice.getBegin()) != qFeatures ||
-      int64_t(v.getBegin()) != qFeatures + kFeatures || product.getResidual() ||
-      product.getScale() || product.getAddend() || product.getActivation() ||
-      !q->rope->hasOneUse() || !k->rope->hasOneUse() || !v->hasOneUse())
+  // Nothing else may read what no longer becomes a buffer.
+  if (!llvm::hasNItems(product->getUses(), 3) || !q->rope->hasOneUse() || !k->rope->hasOneUse() ||
+      !v->hasOneUse())
     return;
 
   OpBuilder builder(append);

@@ -17,9 +17,15 @@ void fuse(ir::RouterTopKOp top) {
   auto norm = product.getX().getDefiningOp<ir::RmsNormOp>();
   if (!norm)
     return;
+  // The stage stands where the norm did: other readers of the normed rows come right after it.
+  for (Value weight : {Value(product.getWeight()), product.getBias()})
+    if (Operation *use = weight ? weight.getDefiningOp() : nullptr)
+      if (!use->isBeforeInBlock(norm))
+        return;
   OpBuilder builder(norm);
   auto router = builder.create<ir::RouterOp>(
-      top.getLoc(), TypeRange{norm.getType(), top.getExperts().getType(), top.getWeights().getType()},
+      top.getLoc(),
+      TypeRange{norm.getType(), top.getExperts().getType(), top.getWeights().getType()},
       norm.getX(), product.getWeight(), product.getBias(), norm.getWeight(), norm.getEpsAttr(),
       top.getKAttr());
   norm.replaceAllUsesWith(router.getNormed());

@@ -2,6 +2,7 @@
 // element on one thread, so the cut never changes a bit.
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "passes/Partitions.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -16,7 +17,9 @@ namespace {
 /// 92 KB and stay in a 512 KB L2 beside the panel being streamed.
 constexpr int64_t linearRowTile = 8;
 
-ir::PartitionAttr partitionOf(Operation *op) {
+} // namespace
+
+ir::PartitionAttr naturalPartition(Operation *op) {
   auto make = [&](ir::Axis axis, int64_t grain, int64_t rowTile) {
     return ir::PartitionAttr::get(op->getContext(), axis, grain, rowTile);
   };
@@ -34,12 +37,14 @@ ir::PartitionAttr partitionOf(Operation *op) {
       .Default(ir::PartitionAttr());
 }
 
+namespace {
+
 struct PartitionPass : impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       if (op->hasAttr(ir::partitionAttrName))
         return; // set by hand
-      if (ir::PartitionAttr partition = partitionOf(op))
+      if (ir::PartitionAttr partition = naturalPartition(op))
         op->setAttr(ir::partitionAttrName, partition);
     });
   }

@@ -89,6 +89,10 @@ def PlanMemory : Pass<"inf-plan-memory", "::inf::ir::ModelOp"> {
 
 def VerifyPlan : Pass<"inf-verify-plan", "::inf::ir::ModelOp"> {
   let summary = "checks the memory plan from scratch: bounds, alignment, no two live buffers overlap";
+  let description = [{
+    Also that the residual stream is where every block looks for it, and that each stage is cut in a
+    way its code can follow. What the passes wrote passes; this is for what a hand changed after them.
+  }];
 }
 
 def LowerToLLVM : Pass<"inf-lower-to-llvm", "::mlir::ModuleOp"> {

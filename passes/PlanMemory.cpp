@@ -40,8 +40,11 @@ public:
     numberOps();
     if (residual)
       start(residual).offset = 0;
-    for (Operation &op : body)
+    for (Operation &op : body) {
       visit(op);
+      if (failed(checkLayer(op)))
+        return std::nullopt;
+    }
     if (failed(placeYielded(residual)))
       return std::nullopt;
     int64_t end = place();
@@ -65,8 +68,8 @@ private:
   Interval &start(Value value) {
     of[value] = intervals.size();
     int64_t first = value.getDefiningOp() ? index[value.getDefiningOp()] : -1;
-    return intervals.emplace_back(Interval{
-        {value}, first, lastUse(value), bufferBytes(value, maxRows, maxOutputRows), -2});
+    return intervals.emplace_back(
+        Interval{{value}, first, lastUse(value), bufferBytes(value, maxRows, maxOutputRows), -2});
   }
 
   /// `candidate` dies at `op` and no other operand shares its buffer: the result may take it over.
@@ -107,6 +110,17 @@ private:
       intervals.push_back({{}, index[&op], index[&op], bytesOfLayers, base});
   }
 
+  /// A block finds its argument at the front of the arena and leaves its result there.
+  LogicalResult checkLayer(Operation &op) {
+    auto layer = dyn_cast<ir::LayerOp>(op);
+    if (!layer ||
+        (of[layer.getX()] == of[layer.getResult()] && intervals[of[layer.getResult()]].offset == 0))
+      return success();
+    return op.emitError() << describe(&op)
+                          << ": expected the residual stream, from inf.embedding through every "
+                             "layer and read by nothing else";
+  }
+
   /// A block must leave its result where it found its argument.
   LogicalResult placeYielded(Value residual) {
     if (!residual)
@@ -123,7 +137,8 @@ private:
   /// First fit, largest first: deterministic, and close to optimal for a dozen buffers.
   int64_t place() {
     SmallVector<size_t> order = llvm::to_vector(llvm::seq<size_t>(0, intervals.size()));
-    llvm::stable_sort(order, [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
+    llvm::stable_sort(order,
+                      [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
     int64_t end = base;
     for (size_t i : order) {
       Interval &interval = intervals[i];
@@ -193,8 +208,8 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
   void runOnOperation() override {
     ir::ModelOp model = getOperation();
     if (maxRows < 1 || maxOutputRows < 1 || maxRows > 65536 || maxOutputRows > 65536) {
-      model.emitError() << "expected max-rows and max-output-rows in 1..65536, found " << maxRows
-                        << " and " << maxOutputRows;
+      model.emitError() << "expected max-rows and max-output-rows in 1..65536, found "
+                        << int64_t(maxRows) << " and " << int64_t(maxOutputRows);
       return signalPassFailure();
     }
     if (failed(placeWeights(model)) || failed(planArena(model)))
@@ -204,8 +219,8 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
 
   LogicalResult planArena(ir::ModelOp model) {
     auto residualType = ir::activationType(&getContext(), model.getHidden());
-    int64_t residual = alignTo(maxRows * alignTo(residualType.getShape().back(), rowPadding) * 4,
-                               bufferAlignment);
+    int64_t residual =
+        alignTo(maxRows * alignTo(residualType.getShape().back(), rowPadding) * 4, bufferAlignment);
     int64_t layersEnd = residual;
     for (auto block : model.getBody().getOps<ir::BlockOp>()) {
       BodyPlanner planner(block.getBody().front(), maxRows, maxOutputRows, residual, 0);

@@ -5,7 +5,9 @@
 
 #include "passes/Buffers.h"
 #include "passes/KernelUse.h"
+#include "passes/Partitions.h"
 #include "passes/Passes.h"
+#include "passes/lower/StepFrame.h"
 
 using namespace mlir;
 
@@ -20,15 +22,40 @@ struct Range {
   bool overlaps(const Range &other) const { return begin < other.end && other.begin < end; }
 };
 
+/// The cut is one that the lowered code can follow.
+LogicalResult checkPartition(Operation &op) {
+  ir::PartitionAttr natural = naturalPartition(&op);
+  if (!natural)
+    return success();
+  auto found = op.getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
+  if (!found)
+    return op.emitError() << describe(&op) << ": expected inf.partition; run inf-partition";
+  // A head's halves meet in rope: only whole panels of other products may be gathered.
+  bool sameGrain = natural.getGrain() == found.getGrain();
+  bool panels = natural.getAxis() == ir::Axis::Outputs && !isa<ir::QkvOp>(op) &&
+                found.getGrain() % natural.getGrain() == 0;
+  if (natural.getAxis() != found.getAxis() || (!sameGrain && !panels) ||
+      found.getGrain() > ir::largestSize || found.getRowTile() > maxRowTile)
+    return op.emitError() << describe(&op) << ": expected a partition like " << natural
+                          << " with a row_tile of at most " << maxRowTile << ", found " << found;
+  return success();
+}
+
 class BodyChecker {
 public:
   BodyChecker(ir::ModelOp modelOp, Block &blockBody) : model(modelOp), body(blockBody) {}
 
   LogicalResult run() {
-    if (isa<ir::BlockOp>(body.getParentOp()))
+    bool isBlock = isa<ir::BlockOp>(body.getParentOp());
+    if (isBlock)
       live[body.getArgument(0)] = rangeOf(body.getArgument(0), 0);
     for (Operation &op : body) {
-      if (failed(check(op)))
+      if (isBlock && op.hasTrait<OpTrait::IsTerminator>() &&
+          failed(expectFront(op, op.getOperand(0), "result")))
+        return failure();
+      if (failed(checkPartition(op)) || failed(check(op)))
+        return failure();
+      if (auto layer = dyn_cast<ir::LayerOp>(op); layer && failed(checkLayer(layer)))
         return failure();
       dropDead(op);
     }
@@ -36,12 +63,43 @@ public:
   }
 
 private:
+  /// Blocks find the residual stream at the front of the arena and leave it there.
+  LogicalResult expectFront(Operation &op, Value value, StringRef what) {
+    Range range = live.lookup(value);
+    if (range.begin == 0 && range.end > 0)
+      return success();
+    return op.emitError() << describe(&op) << ": expected its " << what
+                          << " at 0, where the residual stream is, found " << range.begin;
+  }
+
+  /// What outlives the layer must not lie where the layer's block works.
+  LogicalResult checkLayer(ir::LayerOp layer) {
+    if (failed(expectFront(*layer, layer.getX(), "x")) ||
+        failed(expectFront(*layer, layer.getResult(), "result")))
+      return failure();
+    auto block = model.lookupSymbol<ir::BlockOp>(layer.getBlockAttr());
+    for (Operation &op : block.getBody().front()) {
+      auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(ir::offsetsAttrName);
+      for (OpResult result : bufferResults(&op))
+        for (auto &[value, range] : live) {
+          int64_t offset = offsets ? offsets[result.getResultNumber()] : 0;
+          if (value != layer.getX() && value != layer.getResult() && neededAfter(value, *layer) &&
+              range.overlaps(rangeOf(result, offset)))
+            return layer.emitError() << describe(layer) << ": a buffer that is still read, at ["
+                                     << range.begin << ", " << range.end << "), lies where block "
+                                     << block.getSymName() << " works, at " << offset;
+        }
+    }
+    return success();
+  }
+
   Range rangeOf(Value value, int64_t offset) {
     return {offset, offset + bufferBytes(value, *model.getMaxRows(), *model.getMaxOutputRows())};
   }
 
   bool neededAfter(Value value, Operation &op) {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) { return op.isBeforeInBlock(user); });
+    return llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return op.isBeforeInBlock(user); });
   }
 
   LogicalResult check(Operation &op) {
@@ -54,11 +112,15 @@ private:
     for (auto [result, offset] : llvm::zip(results, offsets.asArrayRef())) {
       if (offset == callerBuffer && isa<ir::LmHeadOp>(op))
         continue;
+      int64_t arena = *model.getArena();
+      if (offset > arena)
+        return op.emitError() << describe(&op) << ": expected a buffer inside " << arena
+                              << " bytes of arena, found one at " << offset;
       Range range = rangeOf(result, offset);
-      if (offset < 0 || offset % bufferAlignment || range.end > int64_t(*model.getArena()))
+      if (offset < 0 || offset % bufferAlignment || range.end > arena)
         return op.emitError() << describe(&op) << ": expected a 64-byte aligned buffer inside "
-                              << *model.getArena() << " bytes of arena, found [" << range.begin
-                              << ", " << range.end << ")";
+                              << arena << " bytes of arena, found [" << range.begin << ", "
+                              << range.end << ")";
       if (failed(checkOverlap(op, result, range)))
         return failure();
       live[result] = range;
@@ -85,7 +147,7 @@ private:
   static bool mayUpdate(Operation &op, OpResult result, Value value) {
     if (result.getResultNumber() != 0 || llvm::count(op.getOperands(), value) != 1)
       return false;
-    if (auto add = dyn_cast<ir::AddOp>(op))
+    if (isa<ir::AddOp>(op))
       return true;
     return inPlaceOperand(&op) == value;
   }
@@ -107,9 +169,10 @@ private:
 LogicalResult checkWeights(ir::ModelOp model) {
   int64_t end = 0;
   for (auto weight : model.getBody().getOps<ir::WeightOp>()) {
-    if (!weight.getOffset() || !weight.getBytes())
+    if (!weight.getOffset() || !weight.getBytes() || !weight.getFormat() || !weight.getLayout())
       return weight.emitError() << "weight " << weight.getSymName()
-                                << ": expected offset and bytes; run inf-plan-memory";
+                                << ": expected format, layout, offset and bytes; run "
+                                   "inf-plan-memory";
     ir::WeightType type = weight.getType();
     int64_t bytes = int64_t(type.getExperts()) *
                     int64_t(packedExpertBytes(static_cast<WeightFormat>(*weight.getFormat()),
@@ -144,7 +207,7 @@ struct VerifyPlanPass : impl::VerifyPlanBase<VerifyPlanPass> {
       if (!isa<ir::BlockOp, ir::StepOp>(op))
         return WalkResult::advance();
       return failed(BodyChecker(model, op->getRegion(0).front()).run()) ? WalkResult::interrupt()
-                                                                         : WalkResult::advance();
+                                                                        : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

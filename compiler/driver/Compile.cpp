@@ -33,6 +33,18 @@ void checkOptions(const CompileOptions &options) {
     fail(ErrorCode::Usage, "--stop-after gives IR; add --emit=mlir");
   if (options.output == "-" && (options.emit == EmitAs::Obj || options.emit == EmitAs::So))
     fail(ErrorCode::Usage, "--emit=obj and --emit=so write binary files; name one with -o");
+  constexpr int64_t mostRows = 65536; // inf.model's own limit
+  if (options.maxRows < 1 || options.maxRows > mostRows)
+    fail(ErrorCode::Usage, "--max-rows must be in 1..{}, not {}", mostRows, options.maxRows);
+  if (options.maxOutputRows < 0 || options.maxOutputRows > options.maxRows)
+    fail(ErrorCode::Usage, "--max-output-rows must be in 1..{} (--max-rows), not {}",
+         options.maxRows, options.maxOutputRows);
+  if (options.output != "-") {
+    std::filesystem::path parent = std::filesystem::absolute(options.output).parent_path();
+    if (!std::filesystem::is_directory(parent))
+      fail(ErrorCode::Io, "-o {}: there is no directory {}; create it first", options.output,
+           parent.string());
+  }
   if (options.kvElement != "f32" && options.kvElement != "bf16")
     fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
   if (options.quantPolicy != "none")
@@ -81,8 +93,11 @@ EmitAs parseEmit(const std::string &text) {
   fail(ErrorCode::Usage, "--emit must be mlir, llvm, asm, obj or so, not \"{}\"", text);
 }
 
-void compile(const CompileOptions &options) {
-  checkOptions(options);
+void compile(const CompileOptions &asked) {
+  checkOptions(asked);
+  CompileOptions options = asked;
+  if (!options.maxOutputRows)
+    options.maxOutputRows = std::min<int64_t>(64, options.maxRows);
   Target target = targetByName(options.target);
   CompileContext context;
   LoadedModel input = loadModel(context, options);

@@ -33,10 +33,12 @@ struct CompileOptions {
   std::string kvElement = "bf16";
   WeightsChoice weights;
   EmitAs emit = EmitAs::So;
+  bool readsWeights = true;     ///< false: a checkpoint is neither needed nor looked at
   std::string stopAfter;        ///< a stage's name, with EmitAs::Mlir
   std::string saveIrDirectory;  ///< one numbered file per stage that changed something
   std::set<std::string> without; ///< optional stages to leave out
-  int64_t maxRows = 256, maxOutputRows = 64;
+  int64_t maxRows = 256;
+  int64_t maxOutputRows = 0;    ///< 0: 64, or maxRows where that is fewer
   unsigned threads = 1;         ///< for packing weights
   Progress progress;            ///< packing
   std::function<void(const std::string &)> report; ///< a line about what was decided

@@ -1,5 +1,7 @@
 #include "compiler/driver/Input.h"
 
+#include <filesystem>
+
 #include "compiler/driver/ModelFacts.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/import/BuildModel.h"
@@ -25,8 +27,18 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(CompileContext &context,
   return module;
 }
 
-std::string readAttributeFile(std::optional<llvm::StringRef> path) {
-  return path ? readWholeFile(path->str(), largestTokenizer) : std::string();
+/// A file the description names. Only a model without a checkpoint's weights may do without it: a
+/// description alone, of a model that is not on this machine, still compiles.
+std::string readNamedFile(const CompileOptions &options, std::optional<llvm::StringRef> path) {
+  if (!path)
+    return {};
+  bool needed = options.weights.kind == WeightsChoice::Kind::Checkpoint;
+  if (!needed && !std::filesystem::exists(path->str())) {
+    if (options.report)
+      options.report(fmt::format("{} is not there and is left out", path->str()));
+    return {};
+  }
+  return readWholeFile(path->str(), largestTokenizer);
 }
 
 /// A tokenizer may know fewer ids than the model has rows (padding), never more.
@@ -64,10 +76,10 @@ LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
   loaded.module = options.input.ends_with(".mlir") ? parseModule(context, options.input)
                                                    : importModel(context, options);
   ir::ModelOp model = theModel(*loaded.module);
-  loaded.tokenizerJson = readAttributeFile(model.getTokenizer());
-  loaded.chatTemplate = readAttributeFile(model.getChatTemplate());
+  loaded.tokenizerJson = readNamedFile(options, model.getTokenizer());
+  loaded.chatTemplate = readNamedFile(options, model.getChatTemplate());
   checkVocabulary(options, model, loaded.tokenizerJson);
-  if (options.emit == EmitAs::So && options.weights.kind == WeightsChoice::Kind::Checkpoint) {
+  if (options.readsWeights && options.weights.kind == WeightsChoice::Kind::Checkpoint) {
     // Here rather than when packing begins: a wrong checkpoint is said at once.
     loaded.weightsDirectory = checkpointDirectory(options, model);
     checkCheckpoint(weightDeclsOf(model), *Checkpoint::open(loaded.weightsDirectory));

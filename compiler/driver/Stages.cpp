@@ -67,8 +67,12 @@ std::vector<std::string> stageNames() {
 void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOptions &options,
                const std::string &targetName, const std::string &last) {
   checkLeftOut(options);
-  PipelineOptions pipeline{options.quantPolicy, targetName, options.maxRows,
-                           options.maxOutputRows};
+  PipelineOptions pipeline;
+  pipeline.quantPolicy = options.quantPolicy;
+  pipeline.target = targetName;
+  pipeline.maxRows = options.maxRows;
+  if (options.maxOutputRows)
+    pipeline.maxOutputRows = options.maxOutputRows;
   ir::ModelOp model = theModel(module);
   size_t reached = stageIndex(model.getStage().value_or(importStage).str());
   size_t end = last.empty() ? stageIndex(loweringStage) - 1 : stageIndex(last);
@@ -97,6 +101,11 @@ void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOpti
 }
 
 void lowerModule(CompileContext &context, mlir::ModuleOp module) {
+  // Again, whatever stage the module claims to be at: lowering trusts every decision, and a hand
+  // may have changed one after it was checked.
+  for (const PipelineStage &stage : pipelineStages())
+    if (stage.name.starts_with("verify-"))
+      runPass(context, module, stage.create({}), stage.name);
   runPass(context, module, pipelineStages().back().create({}), loweringStage);
 }
 

@@ -10,6 +10,7 @@
 #include "codegen/Target.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Inspect.h"
+#include "compiler/driver/Reference.h"
 #include "compiler/driver/Stages.h"
 #include "runtime/abi/inf_abi.h"
 #include "runtime/format/FileOutput.h"
@@ -53,7 +54,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
   command->add_option("--quant", options.quantPolicy, "none: keep the checkpoint's formats");
   command->add_option("--kv", options.kvElement, "format of cached keys and values: bf16, f32");
   command->add_option("--max-rows", options.maxRows, "rows one step may have");
-  command->add_option("--max-output-rows", options.maxOutputRows, "of those, rows with logits");
+  command->add_option("--max-output-rows", options.maxOutputRows, "of those, rows with logits (64)");
   command->add_option("--emit", flags.emit, "so, obj, asm, llvm or mlir");
   command->add_option("--stop-after", options.stopAfter, "last stage, with --emit=mlir");
   command->add_option("--save-ir", options.saveIrDirectory, "write the IR after each stage there");
@@ -66,6 +67,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
     CompileOptions &chosen = flags.options;
     chosen.weights = parseWeightsChoice(flags.weights);
     chosen.emit = parseEmit(flags.emit);
+    chosen.readsWeights = chosen.emit == EmitAs::So;
     chosen.without = {flags.without.begin(), flags.without.end()};
     if (!flags.quiet) {
       chosen.progress = terminalProgress();
@@ -109,6 +111,52 @@ void addInspect(CLI::App &app, InspectFlags &flags) {
   });
 }
 
+struct ReferenceFlags {
+  std::string weights;
+  double tolerance = 2e-3;
+  ReferenceOptions options;
+};
+
+void reportReference(const ReferenceFlags &flags) {
+  ReferenceReport report = runReferenceModel(flags.options);
+  fmt::print("{} logits, {}, last token's highest: {}\n", report.values,
+             report.finite ? "all finite" : "NOT all finite", report.lastArgmax);
+  if (!report.finite)
+    fail(ErrorCode::BadInput, "logits are not finite; look for NaN or huge values in the weights");
+  if (!report.largestDifference)
+    return;
+  fmt::print("largest difference {:.3g} (tolerance {:.3g})\n", *report.largestDifference,
+             flags.tolerance);
+  if (!(*report.largestDifference <= flags.tolerance))
+    fail(ErrorCode::Internal, "{} differs from the reference by {:.3g}, more than {:.3g}",
+         flags.options.comparePath, *report.largestDifference, flags.tolerance);
+}
+
+void addReference(CLI::App &app, ReferenceFlags &flags) {
+  CLI::App *command =
+      app.add_subcommand("reference", "evaluate the IR slowly and plainly, and compare");
+  ReferenceOptions &options = flags.options;
+  command->add_option("model", options.model.input, "as for compile")->required();
+  command->add_option("--ids", options.tokens, "tokens of one sequence: 1,2,3")
+      ->delimiter(',')
+      ->required();
+  command->add_option("--weights", flags.weights, "DIR or random:SEED");
+  command->add_option("--kv", options.model.kvElement, "format of cached keys and values");
+  command->add_option("--stop-after", options.model.stopAfter, "evaluate the IR after this stage");
+  command->add_option("--target", options.model.target, "for stages that need one");
+  command->add_option("--logits", options.logitsPath, "write logits as safetensors");
+  command->add_option("--compare", options.comparePath, "file of `infrun score --logits`");
+  command->add_option("--tolerance", flags.tolerance, "largest difference allowed");
+  command->footer("example: infc reference models/gpt-oss-tiny --ids 491,475,258 --logits r.safetensors");
+  command->callback([&flags] {
+    CompileOptions &model = flags.options.model;
+    model.weights = parseWeightsChoice(flags.weights);
+    model.emit = EmitAs::Mlir;
+    model.report = [](const std::string &line) { fmt::print(stderr, "infc: {}\n", line); };
+    reportReference(flags);
+  });
+}
+
 void addLists(CLI::App &app) {
   app.add_subcommand("kernels", "list the kernel table")->callback([] {
     fmt::print("{}", kernelTableText());
@@ -135,10 +183,12 @@ int run(int argc, char **argv) {
   CompileFlags compileFlags;
   compileFlags.options.threads = std::max(1u, std::thread::hardware_concurrency());
   InspectFlags inspectFlags;
+  ReferenceFlags referenceFlags;
   std::string importDirectory, importOutput;
   addCompile(app, compileFlags);
   addImport(app, importDirectory, importOutput);
   addInspect(app, inspectFlags);
+  addReference(app, referenceFlags);
   addLists(app);
   try {
     app.parse(argc, argv);

@@ -68,6 +68,13 @@ void BlockOp::print(OpAsmPrinter &printer) {
                                            getResAttrsAttrName());
 }
 
+/// Arguments print as what they are: %x, %attention.q.weight.
+void BlockOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    setName(argument, argument.getArgNumber() == 0 ? StringRef("x")
+                                                   : slotName(argument.getArgNumber()));
+}
+
 StringRef BlockOp::slotName(unsigned index) {
   auto name = getArgAttrOfType<StringAttr>(index, slotAttrName);
   return name ? name.getValue() : StringRef();

@@ -16,8 +16,15 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Inf_Op<string mnemonic, list<Trait> traits = []> : Op<Inf_Dialect, mnemonic, traits>;
 
-def Inf_Activations : RankedTensorOf<[F32]>;
-def Inf_Indices : RankedTensorOf<[I32]>;
+// Rows are many and unknown, all else is known and small enough that byte counts fit 64 bits.
+def Inf_Activations : Type<CPred<"::inf::ir::isRowsOf<::mlir::Float32Type>($_self, 1)">,
+                           "tensor<?xFxf32> with F in 1..2^31-1", "::mlir::RankedTensorType">;
+def Inf_Pairs : Type<CPred<"::inf::ir::isRowsOf<::mlir::Float32Type>($_self, 2)">,
+                     "tensor<?xkxFxf32> with kF in 1..2^31-1", "::mlir::RankedTensorType">;
+def Inf_Tokens : Type<CPred<"::inf::ir::isRowsOf<::mlir::IntegerType>($_self, 0)">,
+                      "tensor<?xi32>", "::mlir::RankedTensorType">;
+def Inf_Indices : Type<CPred<"::inf::ir::isRowsOf<::mlir::IntegerType>($_self, 1)">,
+                       "tensor<?xkxi32>", "::mlir::RankedTensorType">;
 
 //===----------------------------------------------------------------------------------------------===//
 // Containers
@@ -26,8 +33,9 @@ def Inf_Indices : RankedTensorOf<[I32]>;
 def Inf_ModelOp : Inf_Op<"model", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "one model: its weights, tables, kinds of layer, and the step";
   let description = [{
-    (C1) exactly one inf.step; (C2) layers are numbered 0.. in order and each calls an inf.block
-    with weights of the types it expects; (C3) sizes are positive.
+    (C1) exactly one inf.step; (C2) layers are numbered 0.. in order; (C3) vocabulary, hidden and
+    max_context are in 1..2^31-1; (C4) max_rows and max_output_rows are in 1..65536, arena and
+    scratch >= 0.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture, I64Attr:$vocabulary,
                        I64Attr:$hidden, I64Attr:$max_context, DenseI64ArrayAttr:$eos_tokens,
@@ -48,7 +56,7 @@ def Inf_WeightOp : Inf_Op<"weight", [Symbol, HasParent<"ModelOp">]> {
     its bytes, `offset` and `bytes` its place in the payload.
     (C1) rows of the parts add up to the shape's rows; (C2) vectors are packed as f32 in a vector
     layout, matrices in another; (C3) mxfp4 needs columns % 32 == 0 and can only be made from mxfp4;
-    (C4) offset is a multiple of 64.
+    (C4) offset is a multiple of 64 in 0..2^56.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Inf_WeightType>:$type,
                        TypedArrayAttrBase<Inf_PartAttr, "parts">:$parts,
@@ -82,8 +90,9 @@ def Inf_RopeTableOp : Inf_Op<"rope_table", [Symbol, HasParent<"ModelOp">]> {
 def Inf_KvGroupOp : Inf_Op<"kv_group", [Symbol, HasParent<"ModelOp">]> {
   let summary = "layers whose keys and values share blocks";
   let description = [{
-    (C1) element f32 or bf16; (C2) block_tokens a positive multiple of 16; (C3) window >= 0;
-    (C4) head_dim a positive multiple of 16.
+    Layer layers[i] has slot i of a block. (C1) element f32 or bf16; (C2) block_tokens a multiple of
+    16 in 16..4096; (C3) window in 0..2^31-1; (C4) head_dim a positive multiple of 16 and kv_heads
+    positive, their product below 2^31; (C5) layers ascend from 0 or more.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$layers, I64Attr:$kv_heads,
                        I64Attr:$head_dim, I64Attr:$window, StrAttr:$element, I64Attr:$block_tokens);
@@ -91,7 +100,8 @@ def Inf_KvGroupOp : Inf_Op<"kv_group", [Symbol, HasParent<"ModelOp">]> {
   let hasVerifier = 1;
 }
 
-def Inf_BlockOp : Inf_Op<"block", [FunctionOpInterface, IsolatedFromAbove, HasParent<"ModelOp">]> {
+def Inf_BlockOp : Inf_Op<"block", [FunctionOpInterface, IsolatedFromAbove, HasParent<"ModelOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "one kind of layer; compiled once, called by every layer of that kind";
   let description = [{
     The first argument and the result are the residual stream, the others weights; the argument
@@ -114,7 +124,12 @@ def Inf_BlockOp : Inf_Op<"block", [FunctionOpInterface, IsolatedFromAbove, HasPa
 
 def Inf_StepOp : Inf_Op<"step", [IsolatedFromAbove, HasParent<"ModelOp">, SingleBlock]> {
   let summary = "what one step computes: tokens [r] in, hidden and logits of the output rows out";
-  let description = [{(C1) one argument tensor<?xi32>; (C2) yields hidden [?, h] and logits [?, v].}];
+  let description = [{
+    (C1) one argument tensor<?xi32>; (C2) yields hidden [?, h] and logits [?, v]; (C3) there are all
+    rows and, behind inf.output_rows, the output rows: no op mixes them, lm_head and yield take
+    output rows, and of the others only rms_norm, linear, slice, swiglu, quantize_activation and add
+    may.
+  }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
@@ -138,6 +153,10 @@ def Inf_UseOp : Inf_Op<"use", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInter
 def Inf_LayerOp : Inf_Op<"layer", [AllTypesMatch<["x", "result"]>, HasParent<"StepOp">,
                                    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a block as layer `index` with these weights and this slot of its KV group";
+  let description = [{
+    (C1) block is an inf.block, weights are inf.weights of the types it expects; (C2) every group
+    that the block names has layer `index` in its slot `kv_slot`.
+  }];
   let arguments = (ins Inf_Activations:$x, FlatSymbolRefAttr:$block, I64Attr:$index,
                        I64Attr:$kv_slot, FlatSymbolRefArrayAttr:$weights);
   let results = (outs Inf_Activations:$result);
@@ -152,8 +171,10 @@ def Inf_LayerOp : Inf_Op<"layer", [AllTypesMatch<["x", "result"]>, HasParent<"St
 
 def Inf_EmbeddingOp : Inf_Op<"embedding", [Pure]> {
   let summary = "rows of a table: result[i] = weight[tokens[i]]";
-  let description = [{(C1) weight is a matrix and result has its columns.}];
-  let arguments = (ins Inf_Indices:$tokens, Inf_WeightType:$weight);
+  let description = [{
+    (C1) weight is a matrix and result has its columns; (C2) a row for each token of the vocabulary.
+  }];
+  let arguments = (ins Inf_Tokens:$tokens, Inf_WeightType:$weight);
   let results = (outs Inf_Activations:$result);
   let assemblyFormat = "$tokens `,` $weight attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -251,7 +272,8 @@ def Inf_MoeOp : Inf_Op<"moe", [Pure, AttrSizedOperandSegments]> {
   let summary = "sum over the chosen experts of weight_e * (down_e . act(gate_up_e . x + b) + b')";
   let description = [{
     Summed in the order the router gives. (C1) gate_up is [E, 2i, h], down [E, h, i]; (C2) biases
-    are [E, 2i, 1] and [E, h, 1]; (C3) result type is x's.
+    are [E, 2i, 1] and [E, h, 1]; (C3) result type is x's; (C4) experts come from a router over E,
+    and weights has as many per row.
   }];
   let arguments = (ins Inf_Activations:$x, Inf_Indices:$experts, Inf_Activations:$weights,
                        Inf_WeightType:$gate_up, Optional<Inf_WeightType>:$gate_up_bias,
@@ -293,7 +315,8 @@ def Inf_AddOp : Inf_Op<"add", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
-def Inf_OutputRowsOp : Inf_Op<"output_rows", [Pure, SameOperandsAndResultType]> {
+def Inf_OutputRowsOp : Inf_Op<"output_rows", [Pure, SameOperandsAndResultType,
+                                              HasParent<"StepOp">]> {
   let summary = "the rows that want an output, in order";
   let arguments = (ins Inf_Activations:$x);
   let results = (outs Inf_Activations:$result);
@@ -351,10 +374,13 @@ def Inf_RouterOp : Inf_Op<"router", [Pure]> {
 
 def Inf_ExpertUpOp : Inf_Op<"expert_up", [Pure]> {
   let summary = "act(gate_up_e . x + b) for each chosen expert: [r, k, i]";
-  let description = [{(C1) as inf.moe's gate_up; (C2) the result is tensor<?xkxixf32>.}];
+  let description = [{
+    (C1) as inf.moe's gate_up; (C2) the result is tensor<?xkxixf32>; (C3) experts come from a router
+    over E.
+  }];
   let arguments = (ins Inf_Activations:$x, Inf_Indices:$experts, Inf_WeightType:$weight,
                        Optional<Inf_WeightType>:$bias, Inf_ActivationAttr:$activation);
-  let results = (outs Inf_Activations:$result);
+  let results = (outs Inf_Pairs:$result);
   let assemblyFormat = [{
     $x `,` $experts `,` $weight (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
   }];
@@ -365,13 +391,14 @@ def Inf_ExpertDownOp : Inf_Op<"expert_down", [Pure, AttrSizedOperandSegments]> {
   let summary = "residual + sum over the chosen experts of weight_e * (down_e . x_e + b_e)";
   let description = [{
     The sum runs in the router's order, starting from the residual.
-    (C1) weight is [E, h, i], x tensor<?xkxixf32>; (C2) bias [E, h, 1]; (C3) residual has the
-    result's type.
+    (C1) weight is [E, h, i], x tensor<?xkxixf32>, partials tensor<?xkxhxf32>; (C2) bias [E, h, 1];
+    (C3) residual has the result's type; (C4) experts come from a router over E, and weights has as
+    many per row.
   }];
-  let arguments = (ins Inf_Activations:$x, Inf_Indices:$experts, Inf_Activations:$weights,
+  let arguments = (ins Inf_Pairs:$x, Inf_Indices:$experts, Inf_Activations:$weights,
                        Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
                        Optional<Inf_Activations>:$residual);
-  let results = (outs Inf_Activations:$result, Inf_Activations:$partials);
+  let results = (outs Inf_Activations:$result, Inf_Pairs:$partials);
   let assemblyFormat = [{
     $x `,` $experts `,` $weights `,` $weight (`bias` $bias^)? (`residual` $residual^)? attr-dict
     `:` functional-type(operands, results)

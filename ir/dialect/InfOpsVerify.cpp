@@ -1,6 +1,9 @@
-// Verifiers. Each check carries the number that InfOps.td gives it; tests/ir/verify-*.mlir has a
-// case per number.
+// Verifiers of ops. Each check carries the number that InfOps.td gives it; tests/ir/verify-*.mlir
+// has a case per number.
 #include "ir/dialect/InfDialect.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -24,6 +27,16 @@ LogicalResult expectFeatures(Operation *op, Value value, int64_t features, const
     return success();
   return op->emitOpError() << "(" << rule << ") expected " << what << " with " << features
                            << " features, found " << featuresOf(value);
+}
+
+/// By division: a product of hostile numbers may wrap around to the right one.
+LogicalResult expectHeads(Operation *op, Value value, int64_t heads, int64_t headDim,
+                          const char *rule, StringRef what) {
+  int64_t features = featuresOf(value);
+  if (headDim > 0 && features % headDim == 0 && features / headDim == heads)
+    return success();
+  return op->emitOpError() << "(" << rule << ") expected " << what << " with " << heads
+                           << " heads of " << headDim << " features, found " << features;
 }
 
 LogicalResult expectType(Operation *op, Value value, Type type, const char *rule, StringRef what) {
@@ -58,6 +71,22 @@ int64_t outputsAfter(std::optional<ActivationAttr> activation, int64_t rows) {
   return activation ? rows / 2 : rows;
 }
 
+/// `experts` are some router's choice among `count` experts: nothing else keeps an index inside the
+/// weights.
+LogicalResult verifyChosen(Operation *op, Value experts, int64_t count, const char *rule) {
+  int64_t among = 0;
+  if (auto top = experts.getDefiningOp<RouterTopKOp>())
+    among = featuresOf(top.getLogits());
+  else if (auto router = experts.getDefiningOp<RouterOp>())
+    among = router.getWeight().getType().getRows();
+  if (!among)
+    return op->emitOpError() << "(" << rule << ") expected the experts of a router";
+  if (among != count)
+    return op->emitOpError() << "(" << rule << ") expected experts of a router over " << count
+                             << ", found " << among;
+  return success();
+}
+
 template <typename SymbolOp>
 FailureOr<SymbolOp> lookup(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name,
                            const char *rule) {
@@ -79,6 +108,23 @@ LogicalResult verifyTable(Operation *op, SymbolTableCollection &tables, FlatSymb
   return success();
 }
 
+/// A wrong slot would read and write another layer's keys. What is no group is for the op that
+/// names it to say.
+LogicalResult verifySlot(LayerOp layer, BlockOp block, SymbolTableCollection &tables) {
+  uint64_t slot = layer.getKvSlot();
+  for (Operation &op : block.getBody().front()) {
+    auto name = op.getAttrOfType<FlatSymbolRefAttr>("group");
+    auto group = name ? tables.lookupNearestSymbolFrom<KvGroupOp>(&op, name) : KvGroupOp();
+    if (!group)
+      continue;
+    ArrayRef<int64_t> layers = group.getLayers();
+    if (slot >= layers.size() || layers[slot] != int64_t(layer.getIndex()))
+      return layer.emitOpError() << "(C2) expected slot " << int64_t(slot) << " of " << name
+                                 << " to be that of layer " << layer.getIndex();
+  }
+  return success();
+}
+
 LogicalResult verifyGroup(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name,
                           int64_t kvHeads, int64_t headDim, const char *rule) {
   auto group = lookup<KvGroupOp>(op, tables, name, rule);
@@ -94,80 +140,31 @@ LogicalResult verifyGroup(Operation *op, SymbolTableCollection &tables, FlatSymb
 } // namespace
 
 //===--------------------------------------------------------------------------------------------===//
-// Attributes and types
-//===--------------------------------------------------------------------------------------------===//
-
-LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape) {
-  if (shape.empty() || shape.size() > 3)
-    return emitError() << "expected [rows], [rows, columns] or [experts, rows, columns], found "
-                       << shape.size() << " dimensions";
-  int64_t elements = 1;
-  for (int64_t dim : shape)
-    if (dim <= 0 || __builtin_mul_overflow(elements, dim, &elements) ||
-        elements > (int64_t(1) << 48))
-      return emitError() << "expected positive dimensions of at most 2^48 elements, found ["
-                         << shape << "]";
-  return success();
-}
-
-LogicalResult ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                     ActivationKind kind, FloatAttr limit, FloatAttr alpha) {
-  bool clamped = kind == ActivationKind::SwigluClamped;
-  if (clamped != bool(limit) || clamped != bool(alpha))
-    return emitError() << "expected limit and alpha with swiglu_clamped, and only there";
-  if (clamped && !(limit.getValueAsDouble() > 0))
-    return emitError() << "expected limit > 0, found " << limit.getValueAsDouble();
-  return success();
-}
-
-LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr tensor,
-                               StringAttr scales, Format stored, int64_t rows, bool, bool) {
-  if (!tensor || tensor.empty())
-    return emitError() << "expected the name of a checkpoint tensor";
-  if ((stored == Format::MXFP4) != bool(scales))
-    return emitError() << "expected scales with mxfp4, and only there";
-  if (rows <= 0)
-    return emitError() << "expected rows > 0, found " << rows;
-  return success();
-}
-
-LogicalResult PartitionAttr::verify(function_ref<InFlightDiagnostic()> emitError, Axis,
-                                    int64_t grain, int64_t rowTile) {
-  if (grain <= 0 || rowTile <= 0)
-    return emitError() << "expected grain and row_tile > 0, found " << grain << " and " << rowTile;
-  return success();
-}
-
-LogicalResult InfDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  StringRef key = attribute.getName();
-  if (key == kernelAttrName && !isa<StringAttr>(attribute.getValue()))
-    return op->emitOpError() << "expected " << key << " to be a kernel's symbol name";
-  if (key == partitionAttrName && !isa<PartitionAttr>(attribute.getValue()))
-    return op->emitOpError() << "expected " << key << " to be an #inf.partition";
-  if (key == offsetsAttrName) {
-    auto offsets = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
-    if (!offsets || offsets.size() != op->getNumResults())
-      return op->emitOpError() << "expected " << key << " to have one offset per result";
-  }
-  return success();
-}
-
-//===--------------------------------------------------------------------------------------------===//
 // Containers
 //===--------------------------------------------------------------------------------------------===//
 
 LogicalResult ModelOp::verifyRegions() {
-  if (int64_t(getVocabulary()) <= 0 || int64_t(getHidden()) <= 0 || int64_t(getMaxContext()) <= 0)
-    return emitOpError() << "(C3) expected positive vocabulary, hidden and max_context";
+  auto outside = [](int64_t value, int64_t low, int64_t high) {
+    return value < low || value > high;
+  };
+  for (uint64_t size : {getVocabulary(), getHidden(), getMaxContext()})
+    if (outside(int64_t(size), 1, largestSize))
+      return emitOpError() << "(C3) expected vocabulary, hidden and max_context in 1.."
+                           << largestSize << ", found " << int64_t(size);
+  for (std::optional<uint64_t> rows : {getMaxRows(), getMaxOutputRows()})
+    if (rows && outside(int64_t(*rows), 1, 65536))
+      return emitOpError() << "(C4) expected max_rows and max_output_rows in 1..65536, found "
+                           << int64_t(*rows);
+  if (int64_t(getArena().value_or(0)) < 0 || int64_t(getScratch().value_or(0)) < 0)
+    return emitOpError() << "(C4) expected arena and scratch >= 0";
   auto steps = getBody().getOps<StepOp>();
   if (std::distance(steps.begin(), steps.end()) != 1)
     return emitOpError() << "(C1) expected exactly one inf.step";
   int64_t next = 0;
   for (LayerOp layer : (*steps.begin()).getBody().getOps<LayerOp>())
     if (int64_t(layer.getIndex()) != next++)
-      return layer.emitOpError() << "(C2) expected layer " << next - 1 << ", found "
-                                 << layer.getIndex();
+      return mlir::emitError(layer.getLoc()) << "'inf.model' op (C2) expected layer " << next - 1
+                                             << ", found " << int64_t(layer.getIndex());
   return success();
 }
 
@@ -176,7 +173,8 @@ LogicalResult WeightOp::verify() {
   int64_t rows = 0;
   bool allMxfp4 = !getParts().empty();
   for (PartAttr part : getParts().getAsRange<PartAttr>()) {
-    rows += part.getRows();
+    if (__builtin_add_overflow(rows, part.getRows(), &rows))
+      return emitOpError() << "(C1) expected parts of " << type.getRows() << " rows in all";
     allMxfp4 &= part.getStored() == Format::MXFP4;
   }
   if (rows != type.getRows())
@@ -184,11 +182,14 @@ LogicalResult WeightOp::verify() {
                          << rows;
   if (getLayout()) {
     bool vector = *getLayout() == Layout::Vector || *getLayout() == Layout::VectorPairs;
-    if (vector != type.isVector() || (vector && getFormat() && *getFormat() != Format::F32))
-      return emitOpError() << "(C2) expected a vector to be packed as f32 in a vector layout and a "
-                              "matrix in another, found layout "
+    if (vector != type.isVector())
+      return emitOpError() << "(C2) expected a vector in a vector layout and a matrix in another, "
+                              "found layout "
                            << stringifyLayout(*getLayout());
   }
+  if (type.isVector() && getFormat().value_or(Format::F32) != Format::F32)
+    return emitOpError() << "(C2) expected a vector to be packed as f32, found "
+                         << stringifyFormat(*getFormat());
   if (getFormat() == Format::MXFP4) {
     if (type.getColumns() % 32)
       return emitOpError() << "(C3) expected columns to be a multiple of 32 for mxfp4, found "
@@ -197,9 +198,10 @@ LogicalResult WeightOp::verify() {
       return emitOpError() << "(C3) expected every part to be stored as mxfp4: other formats are "
                               "not converted to it";
   }
-  if (getOffset() && (int64_t(*getOffset()) < 0 || *getOffset() % 64))
-    return emitOpError() << "(C4) expected an offset >= 0 that is a multiple of 64, found "
-                         << *getOffset();
+  constexpr uint64_t largestOffset = uint64_t(1) << 56; // sizes can still be added to it
+  if (getOffset() && (*getOffset() > largestOffset || *getOffset() % 64))
+    return emitOpError() << "(C4) expected an offset in 0..2^56 that is a multiple of 64, found "
+                         << int64_t(*getOffset());
   return success();
 }
 
@@ -218,14 +220,26 @@ LogicalResult RopeTableOp::verify() {
 LogicalResult KvGroupOp::verify() {
   if (getElement() != "f32" && getElement() != "bf16")
     return emitOpError() << "(C1) expected element f32 or bf16, found " << getElement();
-  if (int64_t(getBlockTokens()) <= 0 || getBlockTokens() % 16)
-    return emitOpError() << "(C2) expected block_tokens to be a positive multiple of 16, found "
-                         << getBlockTokens();
-  if (int64_t(getWindow()) < 0)
-    return emitOpError() << "(C3) expected window >= 0, found " << getWindow();
-  if (int64_t(getHeadDim()) <= 0 || getHeadDim() % 16)
+  int64_t tokens = getBlockTokens(), window = getWindow();
+  int64_t headDim = getHeadDim(), kvHeads = getKvHeads();
+  if (tokens < 16 || tokens > 4096 || tokens % 16)
+    return emitOpError() << "(C2) expected block_tokens to be a multiple of 16 in 16..4096, found "
+                         << tokens;
+  if (window < 0 || window > largestSize)
+    return emitOpError() << "(C3) expected window in 0.." << largestSize << ", found " << window;
+  if (headDim <= 0 || headDim % 16)
     return emitOpError() << "(C4) expected head_dim to be a positive multiple of 16, found "
-                         << getHeadDim();
+                         << headDim;
+  if (kvHeads <= 0 || kvHeads > largestSize / headDim)
+    return emitOpError() << "(C4) expected kv_heads > 0 and kv_heads * head_dim <= " << largestSize
+                         << ", found " << kvHeads << " heads";
+  int64_t previous = -1;
+  for (int64_t layer : getLayers()) {
+    if (layer <= previous)
+      return emitOpError() << "(C5) expected ascending layers, found " << layer << " after "
+                           << previous;
+    previous = layer;
+  }
   return success();
 }
 
@@ -233,7 +247,7 @@ LogicalResult BlockOp::verifyRegions() {
   auto inputs = getFunctionType().getInputs();
   auto results = getFunctionType().getResults();
   if (inputs.empty() || results.size() != 1 || inputs[0] != results[0] ||
-      !isa<RankedTensorType>(inputs[0]))
+      !isRowsOf<Float32Type>(inputs[0], 1))
     return emitOpError() << "(C1) expected (residual stream, weights...) -> residual stream";
   for (unsigned i = 1; i < inputs.size(); ++i)
     if (!isa<WeightType>(inputs[i]) || slotName(i).empty())
@@ -241,6 +255,26 @@ LogicalResult BlockOp::verifyRegions() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield || yield.getNumOperands() != 1 || yield.getOperand(0).getType() != results[0])
     return emitOpError() << "(C2) expected to end in inf.yield of " << results[0];
+  return success();
+}
+
+/// Rows of one step come in two numbers; what would mix them reads past the end of the fewer.
+static LogicalResult verifyRowKinds(Block &body) {
+  llvm::DenseSet<Value> outputRows;
+  for (Operation &op : body) {
+    auto isActivation = [](Value value) { return isa<RankedTensorType>(value.getType()); };
+    int64_t all = llvm::count_if(op.getOperands(), isActivation);
+    int64_t few = llvm::count_if(op.getOperands(), [&](Value v) { return outputRows.contains(v); });
+    bool needsFew = isa<LmHeadOp, YieldOp>(op);
+    bool mayHaveFew =
+        needsFew || isa<RmsNormOp, LinearOp, SliceOp, SwigluOp, QuantizeActivationOp, AddOp>(op);
+    if (few != (needsFew ? all : 0) && !(mayHaveFew && few == all))
+      return mlir::emitError(op.getLoc())
+             << "'inf.step' op (C3) expected " << op.getName() << " to take "
+             << (needsFew ? "output rows" : "all rows, or output rows alone where it may");
+    if (few || isa<OutputRowsOp>(op))
+      outputRows.insert(op.result_begin(), op.result_end());
+  }
   return success();
 }
 
@@ -256,7 +290,7 @@ LogicalResult StepOp::verifyRegions() {
       yield.getOperand(1).getType() != activationType(getContext(), model.getVocabulary()))
     return emitOpError() << "(C2) expected to yield hidden [?, " << model.getHidden()
                          << "] and logits [?, " << model.getVocabulary() << "]";
-  return success();
+  return verifyRowKinds(block);
 }
 
 LogicalResult UseOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -270,23 +304,23 @@ LogicalResult UseOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult LayerOp::verifySymbolUses(SymbolTableCollection &tables) {
-  auto block = lookup<BlockOp>(*this, tables, getBlockAttr(), "C2");
+  auto block = lookup<BlockOp>(*this, tables, getBlockAttr(), "C1");
   if (failed(block))
     return failure();
   ArrayRef<Type> inputs = block->getArgumentTypes();
   if (getWeights().size() + 1 != inputs.size() || getX().getType() != inputs[0])
-    return emitOpError() << "(C2) expected " << inputs.size() - 1 << " weights and a residual of "
+    return emitOpError() << "(C1) expected " << inputs.size() - 1 << " weights and a residual of "
                          << inputs[0] << ", found " << getWeights().size() << " and "
                          << getX().getType();
   for (auto [i, name] : llvm::enumerate(getWeights().getAsRange<FlatSymbolRefAttr>())) {
-    auto weight = lookup<WeightOp>(*this, tables, name, "C2");
+    auto weight = lookup<WeightOp>(*this, tables, name, "C1");
     if (failed(weight))
       return failure();
     if (weight->getType() != inputs[i + 1])
-      return emitOpError() << "(C2) expected " << name << " to have type " << inputs[i + 1]
+      return emitOpError() << "(C1) expected " << name << " to have type " << inputs[i + 1]
                            << ", found " << weight->getType();
   }
-  return success();
+  return verifySlot(*this, *block, tables);
 }
 
 //===--------------------------------------------------------------------------------------------===//
@@ -297,7 +331,13 @@ LogicalResult EmbeddingOp::verify() {
   auto type = getWeight().getType();
   if (type.getShape().size() != 2)
     return emitOpError() << "(C1) expected a matrix, found [" << type.getShape() << "]";
-  return expectFeatures(*this, getResult(), type.getColumns(), "C1", "a result");
+  if (failed(expectFeatures(*this, getResult(), type.getColumns(), "C1", "a result")))
+    return failure();
+  auto model = (*this)->getParentOfType<ModelOp>();
+  if (model && type.getRows() < int64_t(model.getVocabulary()))
+    return emitOpError() << "(C2) expected a row for each of " << model.getVocabulary()
+                         << " tokens, found " << type.getRows();
+  return success();
 }
 
 LogicalResult RmsNormOp::verify() {
@@ -334,17 +374,17 @@ LogicalResult LinearOp::verify() {
 }
 
 LogicalResult SliceOp::verify() {
-  int64_t begin = getBegin(), features = featuresOf(getX());
-  if (begin < 0 || begin + featuresOf(getResult()) > features)
-    return emitOpError() << "(C1) expected a range inside " << features << " features, found ["
-                         << begin << ", " << begin + featuresOf(getResult()) << ")";
+  int64_t begin = getBegin(), count = featuresOf(getResult()), features = featuresOf(getX());
+  if (begin < 0 || begin > features - count)
+    return emitOpError() << "(C1) expected a range inside " << features << " features, found "
+                         << count << " from " << begin;
   return success();
 }
 
 LogicalResult RopeOp::verify() {
   if (getResult().getType() != getX().getType())
     return emitOpError() << "(C1) expected the result to have x's type";
-  return expectFeatures(*this, getX(), getHeads() * getHeadDim(), "C1", "x");
+  return expectHeads(*this, getX(), getHeads(), getHeadDim(), "C1", "x");
 }
 LogicalResult RopeOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyTable(*this, tables, getTableAttr(), getHeadDim(), "C2");
@@ -361,9 +401,8 @@ LogicalResult KvAppendOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult AttentionOp::verify() {
-  int64_t features = getHeads() * getHeadDim();
-  if (failed(expectFeatures(*this, getQ(), features, "C1", "q")) ||
-      failed(expectFeatures(*this, getResult(), features, "C1", "a result")))
+  if (failed(expectHeads(*this, getQ(), getHeads(), getHeadDim(), "C1", "q")) ||
+      failed(expectHeads(*this, getResult(), getHeads(), getHeadDim(), "C1", "a result")))
     return failure();
   if (int64_t(getKvHeads()) <= 0 || getHeads() % getKvHeads())
     return emitOpError() << "(C2) expected heads to be a multiple of kv_heads, found " << getHeads()
@@ -392,13 +431,19 @@ LogicalResult MoeOp::verify() {
   if (failed(expectWeight(*this, getDown(), {experts, h, i}, "C1", "down")) ||
       failed(expectWeight(*this, getGateUp(), {experts, 2 * i, h}, "C1", "gate_up")))
     return failure();
-  if (getGateUpBias() && failed(expectWeight(*this, getGateUpBias(), {gateUp.getExperts(), 2 * i, 1},
-                                             "C2", "gate_up bias")))
+  if (getGateUpBias() &&
+      failed(expectWeight(*this, getGateUpBias(), {gateUp.getExperts(), 2 * i, 1}, "C2",
+                          "gate_up bias")))
     return failure();
   if (getDownBias() &&
       failed(expectWeight(*this, getDownBias(), {experts, h, 1}, "C2", "down bias")))
     return failure();
-  return expectType(*this, getResult(), getX().getType(), "C3", "a result");
+  if (failed(expectType(*this, getResult(), getX().getType(), "C3", "a result")))
+    return failure();
+  int64_t k = featuresOf(getExperts());
+  if (failed(expectFeatures(*this, getWeights(), k, "C4", "weights")))
+    return failure();
+  return verifyChosen(*this, getExperts(), experts, "C4");
 }
 
 LogicalResult SwigluOp::verify() {
@@ -430,7 +475,7 @@ LogicalResult QkvOp::verify() {
     return failure();
   if (failed(verifyNorm(*this, getX(), getNorm(), getEps(), "C3")))
     return failure();
-  return expectFeatures(*this, getQ(), getHeads() * getHeadDim(), "C4", "a result");
+  return expectHeads(*this, getQ(), getHeads(), getHeadDim(), "C4", "a result");
 }
 LogicalResult QkvOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyTable(*this, tables, getTableAttr(), getHeadDim(), "C5")))
@@ -461,7 +506,9 @@ LogicalResult ExpertUpOp::verify() {
     return failure();
   if (getBias() && failed(expectWeight(*this, getBias(), {experts, 2 * i, 1}, "C1", "bias")))
     return failure();
-  return expectType(*this, getResult(), pairType(getContext(), k, i), "C2", "a result");
+  if (failed(expectType(*this, getResult(), pairType(getContext(), k, i), "C2", "a result")))
+    return failure();
+  return verifyChosen(*this, getExperts(), experts, "C3");
 }
 
 LogicalResult ExpertDownOp::verify() {
@@ -473,9 +520,12 @@ LogicalResult ExpertDownOp::verify() {
     return failure();
   if (getBias() && failed(expectWeight(*this, getBias(), {experts, h, 1}, "C2", "bias")))
     return failure();
-  if (getResidual())
-    return expectType(*this, getResidual(), getResult().getType(), "C3", "residual");
-  return success();
+  if (getResidual() &&
+      failed(expectType(*this, getResidual(), getResult().getType(), "C3", "residual")))
+    return failure();
+  if (failed(expectFeatures(*this, getWeights(), k, "C4", "weights")))
+    return failure();
+  return verifyChosen(*this, getExperts(), experts, "C4");
 }
 
 } // namespace inf::ir

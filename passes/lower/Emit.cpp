@@ -44,7 +44,8 @@ Value Emit::notNull(Value pointer) {
   return b.create<LLVM::ICmpOp>(loc, LLVM::ICmpPredicate::ne, pointer, null());
 }
 
-// Compare and select, as minps does, rather than IEEE minimum: no NaN fix-up code.
+// Compare and select, as minps does, rather than IEEE minimum: no NaN fix-up code. A NaN in the
+// second operand passes through; callers put the constant first.
 Value Emit::minf(Value x, Value y) {
   Value below = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, y);
   return b.create<arith::SelectOp>(loc, below, x, y);

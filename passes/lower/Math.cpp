@@ -22,7 +22,7 @@ Value emitExp(Emit &e, Value x) {
   auto constant = [&](float value) { return e.like(type, value); };
   Value tooLow = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OLT, x,
                                            constant(exppoly::minInput));
-  x = e.minf(x, constant(exppoly::maxInput));
+  x = e.minf(constant(exppoly::maxInput), x);
   Value n = e.b.create<LLVM::NearbyintOp>(e.loc, type, e.mulf(x, constant(exppoly::log2e)));
   Value r = e.fma(n, constant(-exppoly::ln2Hi), x);
   r = e.fma(n, constant(-exppoly::ln2Lo), r);
@@ -52,8 +52,8 @@ Value emitActivation(Emit &e, ir::ActivationAttr activation, Value gate, Value u
   float limit = float(activation.getLimit().getValueAsDouble());
   float alpha = float(activation.getAlpha().getValueAsDouble());
   Type type = gate.getType();
-  gate = e.minf(gate, e.like(type, limit));
-  up = e.maxf(e.minf(up, e.like(type, limit)), e.like(type, -limit));
+  gate = e.minf(e.like(type, limit), gate);
+  up = e.maxf(e.like(type, -limit), e.minf(e.like(type, limit), up));
   Value gated = e.mulf(e.addf(up, e.like(type, 1)), gate);
   return e.mulf(gated, emitSigmoid(e, e.mulf(gate, e.like(type, alpha))));
 }

@@ -18,7 +18,8 @@ constexpr std::string_view help =
        infrun score | bench | doctor | fill ...   (--help after each)
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
-  --raw              <|end|> and the like in the prompt are special tokens
+  --raw              <|end|> and the like are special tokens in the prompt and
+                     are shown in the answer
   --ids 1,2,3        token ids instead of a text
   --max-tokens N     stop after N tokens (256)
   --stop TEXT        stop before TEXT appears; may be given several times
@@ -116,6 +117,8 @@ int runCommand(Arguments arguments, Output &out) {
   if (!parseArguments(app, help, std::move(arguments), out))
     return 0;
   checkOptions(options);
+  // Who writes markers by hand wants to see those of the answer.
+  options.generate.specials = options.raw ? SpecialOutput::Show : SpecialOutput::Skip;
 
   std::shared_ptr<const Model> model = Model::load(options.model.path);
   std::vector<int32_t> prompt = promptIds(options, *model);

@@ -1,0 +1,69 @@
+// Verifiers of types, attributes and the decisions that passes attach to ops.
+#include "ir/dialect/InfDialect.h"
+
+using namespace mlir;
+
+namespace inf::ir {
+
+LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape) {
+  if (shape.empty() || shape.size() > 3)
+    return emitError() << "expected [rows], [rows, columns] or [experts, rows, columns], found "
+                       << shape.size() << " dimensions";
+  int64_t elements = 1;
+  for (int64_t dim : shape)
+    if (dim <= 0 || __builtin_mul_overflow(elements, dim, &elements) ||
+        elements > (int64_t(1) << 48))
+      return emitError() << "expected positive dimensions of at most 2^48 elements, found ["
+                         << shape << "]";
+  return success();
+}
+
+LogicalResult ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                     ActivationKind kind, FloatAttr limit, FloatAttr alpha) {
+  bool clamped = kind == ActivationKind::SwigluClamped;
+  if (clamped != bool(limit) || clamped != bool(alpha))
+    return emitError() << "expected limit and alpha with swiglu_clamped, and only there";
+  if (clamped && !(limit.getValueAsDouble() > 0))
+    return emitError() << "expected limit > 0, found " << limit.getValueAsDouble();
+  if (clamped && !alpha.getValue().isFinite())
+    return emitError() << "expected a finite alpha, found " << alpha.getValueAsDouble();
+  return success();
+}
+
+LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr tensor,
+                               StringAttr scales, Format stored, int64_t rows, bool transposed,
+                               bool) {
+  if (!tensor || tensor.empty())
+    return emitError() << "expected the name of a checkpoint tensor";
+  if ((stored == Format::MXFP4) != bool(scales))
+    return emitError() << "expected scales with mxfp4, and only there";
+  if (stored == Format::MXFP4 && transposed)
+    return emitError() << "expected mxfp4 not to be transposed: its blocks lie along the columns";
+  if (rows <= 0)
+    return emitError() << "expected rows > 0, found " << rows;
+  return success();
+}
+
+LogicalResult PartitionAttr::verify(function_ref<InFlightDiagnostic()> emitError, Axis,
+                                    int64_t grain, int64_t rowTile) {
+  if (grain <= 0 || rowTile <= 0)
+    return emitError() << "expected grain and row_tile > 0, found " << grain << " and " << rowTile;
+  return success();
+}
+
+LogicalResult InfDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef key = attribute.getName();
+  if (key == kernelAttrName && !isa<StringAttr>(attribute.getValue()))
+    return op->emitOpError() << "expected " << key << " to be a kernel's symbol name";
+  if (key == partitionAttrName && !isa<PartitionAttr>(attribute.getValue()))
+    return op->emitOpError() << "expected " << key << " to be an #inf.partition";
+  if (key == offsetsAttrName) {
+    auto offsets = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+    if (!offsets || offsets.size() != op->getNumResults())
+      return op->emitOpError() << "expected " << key << " to have one offset per result";
+  }
+  return success();
+}
+
+} // namespace inf::ir

@@ -1,0 +1,136 @@
+// gpt-oss-tiny, compiled for each target, computes what the published implementation computes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/Golden.h"
+#include "tests/e2e/Models.h"
+#include "tests/e2e/Sessions.h"
+#include "tests/e2e/Tolerances.h"
+
+using namespace inf;
+using namespace inf::test;
+
+namespace {
+
+class GoldenModel : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    SKIP_WITHOUT_SHARED();
+    SKIP_UNLESS_RUNS(GetParam());
+    golden.emplace(sharedFile("golden/golden.safetensors"));
+    model = tinyF32(GetParam());
+  }
+  std::optional<Golden> golden;
+  std::string model;
+};
+
+std::span<const float> generate(Session &session, int32_t token) {
+  const RowRequest row = {token, 0, INF_ROW_GENERATED, INF_OUTPUT_LOGITS};
+  return session.step({&row, 1}).logits(0);
+}
+
+/// The top logit minus the second.
+float marginOf(std::span<const float> logits, int32_t best) {
+  float second = -INFINITY;
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (int32_t(i) != best)
+      second = std::max(second, logits[i]);
+  return logits[size_t(best)] - second;
+}
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Targets, GoldenModel, testing::Values("avx2", "avx512"), nameOfTarget);
+
+TEST_P(GoldenModel, greedyTokensAreThePublishedOnesWhereverTheyAreSure) {
+  ASSERT_EQ(golden->prompts(), 6u);
+  for (size_t p = 0; p < golden->prompts(); ++p) {
+    const GoldenPrompt prompt = golden->prompt(p);
+    auto session = openSession(model);
+    std::span<const float> logits = session->prefill(0, prompt.ids).logits;
+    for (size_t i = 0; i < prompt.greedy.size(); ++i) {
+      const int32_t token = prompt.greedy[i];
+      // A near-tie may fall the other way; its margin is still the published one within the bound.
+      EXPECT_NEAR(marginOf(logits, token), prompt.margin[i], 2 * goldenLogits) << p << " " << i;
+      if (prompt.margin[i] > sureMargin) {
+        EXPECT_EQ(highest(logits), token) << "prompt " << p << ", token " << i;
+      }
+      logits = generate(*session, token); // the published one, so that a near-tie hides no others
+    }
+  }
+}
+
+TEST_P(GoldenModel, logitsAreThePublishedOnes) {
+  for (size_t p = 0; p < golden->prompts(); ++p) {
+    const GoldenPrompt prompt = golden->prompt(p);
+    const AllLogits logits = soloLogits(model, prompt.ids);
+    ASSERT_EQ(logits.size(), prompt.ids.size() * prompt.logits.columns);
+    const auto last = std::span(logits).last(prompt.logits.values.size());
+    EXPECT_LT(largestDifference(last, prompt.logits.values), goldenLogits) << "prompt " << p;
+  }
+}
+
+TEST_P(GoldenModel, hiddenStatesAfterEachLayerAreThePublishedOnes) {
+  const GoldenPrompt prompt = golden->prompt(1);
+  SessionSetup setup;
+  setup.taps = true;
+  auto session = openSession(model, setup);
+  std::vector<RowRequest> rows;
+  for (int32_t id : prompt.ids)
+    rows.push_back({id, 0, INF_ROW_PROMPT, INF_OUTPUT_HIDDEN});
+  const StepResult step = session->step(rows);
+  for (uint32_t layer = 0; layer <= 6; ++layer) {
+    const Matrix expected = golden->matrix("prompt1.hidden" + std::to_string(layer));
+    ASSERT_EQ(expected.rows, rows.size());
+    for (uint32_t r = 0; r < expected.rows; ++r) {
+      // The published hidden6 is taken after the final norm.
+      const auto found = layer == 6 ? step.hidden(r) : step.tap(layer, r);
+      const std::span<const float> want(expected.row(r), expected.columns);
+      float largest = 0;
+      for (float value : want)
+        largest = std::max(largest, std::abs(value));
+      // The embedding is a copy.
+      const double bound = layer == 0 ? 0 : hiddenRelative * largest;
+      EXPECT_LE(largestDifference(found, want), bound) << "hidden" << layer << " row " << r;
+    }
+  }
+}
+
+TEST_P(GoldenModel, infrunStreamsThePublishedText) {
+  std::ifstream file(sharedFile("golden/prompts.jsonl"));
+  int compared = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto prompt = nlohmann::json::parse(line);
+    const std::vector<double> margins = prompt["margin"];
+    if (prompt["text"].is_null() || *std::min_element(margins.begin(), margins.end()) < sureMargin)
+      continue;
+    const Finished finished = infrun({model, "--prompt", prompt["text"], "--raw", "--max-tokens",
+                                      std::to_string(margins.size()), "--threads", "2"});
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    EXPECT_EQ(finished.out, prompt["greedy_text"].get<std::string>());
+    ++compared;
+  }
+  EXPECT_EQ(compared, 4) << "prompts of which every token is sure";
+}
+
+TEST_P(GoldenModel, perplexityOfTheHeldOutTextIsThePublishedOne) {
+  const Finished finished = infrun(
+      {"score", model, "--ids", sharedFile("golden/heldout.jsonl"), "--json", "--threads", "2"});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const auto score = nlohmann::json::parse(finished.out);
+  EXPECT_NEAR(score["perplexity"].get<double>(), goldenPerplexity, perplexity);
+  EXPECT_EQ(score["tokens"], 40 * 511);
+  EXPECT_EQ(score["sequences"], 40);
+}
+
+TEST(Targets, avx2AndAvx512GiveTheSameBits) {
+  SKIP_WITHOUT_SHARED();
+  SKIP_UNLESS_RUNS("avx512");
+  const std::vector<int32_t> ids =
+      Golden(sharedFile("golden/golden.safetensors")).ids("prompt5.ids");
+  EXPECT_TRUE(sameBits(soloLogits(tinyF32("avx2"), ids), soloLogits(tinyF32("avx512"), ids)));
+}

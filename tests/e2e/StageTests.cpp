@@ -1,0 +1,175 @@
+// The compiler can be stopped, shown and resumed anywhere; every optional stage can be left out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <elf.h>
+
+#include "tests/e2e/Golden.h"
+#include "tests/e2e/Models.h"
+#include "tests/e2e/Sessions.h"
+#include "tests/e2e/Tolerances.h"
+#include "tests/runtime/format/TestSupport.h"
+
+using namespace inf;
+using namespace inf::test;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+const Arguments optionalStages = {"fuse-qkv", "fuse-norm", "fuse-rope-append", "fuse-router",
+                                  "fuse-epilogue"};
+
+std::vector<std::string> stageList() {
+  std::istringstream lines(infc({"stages"}).out);
+  std::vector<std::string> names;
+  for (std::string name; std::getline(lines, name);)
+    names.push_back(name);
+  return names;
+}
+
+/// Compiles the tiny model to text on stdout.
+std::string emitted(const Arguments &flags) {
+  Arguments arguments = {"compile", tinyModel, "-q", "--target=avx2", "-o", "-"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  const Finished finished = infc(arguments);
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  return finished.out;
+}
+
+Arguments leavingOut(const Arguments &stages) {
+  Arguments flags;
+  for (const std::string &stage : stages)
+    flags.push_back("--without=" + stage);
+  return flags;
+}
+
+} // namespace
+
+TEST(Stages, stoppedAfterAnyAndResumedTheModelIsTheSame) {
+  const TempFolder folder;
+  const std::vector<uint8_t> direct = readBytes(compiled(tinyModel, {"--target=avx2"}));
+  for (const std::string &stage : stageList()) {
+    if (stage == "lower-to-llvm")
+      continue; // the last: there is no model left to resume
+    const std::string text = emitted({"--emit=mlir", "--stop-after=" + stage});
+    EXPECT_THAT(text, HasSubstr("stage = \"" + stage + "\""));
+    writeBytes(folder / "stopped.mlir", text);
+    const Finished finished =
+        infc({"compile", folder / "stopped.mlir", "-q", "--target=avx2", "-o", folder / "out.so"});
+    ASSERT_EQ(finished.code, 0) << stage << ": " << finished.err;
+    EXPECT_TRUE(readBytes(folder / "out.so") == direct) << "resumed after " << stage;
+  }
+}
+
+TEST(Stages, theLoweredModuleIsLlvmDialectAndCannotBeResumed) {
+  const TempFolder folder;
+  const std::string text = emitted({"--emit=mlir", "--stop-after=lower-to-llvm"});
+  EXPECT_THAT(text, HasSubstr("llvm.func"));
+  EXPECT_THAT(text, Not(HasSubstr("inf.model")));
+  writeBytes(folder / "lowered.mlir", text);
+  expectRefused(infc({"compile", folder / "lowered.mlir", "-q", "-o", folder / "out.so"}), 4,
+                {"inf.model", "found 0"});
+}
+
+TEST(Stages, emittedMlirIsTheStageBeforeLoweringUnlessStoppedEarlier) {
+  EXPECT_THAT(emitted({"--emit=mlir"}), HasSubstr("stage = \"verify-plan\""));
+}
+
+TEST(Stages, emittedLlvmIsTheStepInLlvmIr) {
+  const std::string text = emitted({"--emit=llvm"});
+  EXPECT_THAT(text, HasSubstr("define"));
+  EXPECT_THAT(text, HasSubstr("@inf_model_query("));
+  EXPECT_THAT(text, HasSubstr("@inf_linear_bf16_f32_r2__avx2"));
+  EXPECT_THAT(text, Not(HasSubstr("llvm.func"))) << "not the MLIR dialect";
+}
+
+TEST(Stages, emittedAssemblyHoldsTheStepAndEveryKernel) {
+  const std::string text = emitted({"--emit=asm"});
+  EXPECT_THAT(text, HasSubstr("inf_model_query:"));
+  EXPECT_THAT(text, HasSubstr("# inf_linear_bf16_f32_r2__avx2 ("));
+  EXPECT_THAT(text, HasSubstr("vfmadd"));
+}
+
+TEST(Stages, theEmittedObjectIsRelocatableCode) {
+  const TempFolder folder;
+  ASSERT_EQ(
+      infc({"compile", tinyModel, "-q", "--target=avx2", "--emit=obj", "-o", folder / "o.o"}).code,
+      0);
+  const std::vector<uint8_t> bytes = readBytes(folder / "o.o");
+  Elf64_Ehdr header;
+  ASSERT_GT(bytes.size(), sizeof header);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  EXPECT_EQ(std::memcmp(header.e_ident, ELFMAG, SELFMAG), 0);
+  EXPECT_EQ(header.e_type, ET_REL);
+  EXPECT_EQ(header.e_machine, EM_X86_64);
+}
+
+TEST(Stages, combinationsThatCannotWorkAreUsageErrors) {
+  const TempFolder folder;
+  const std::string out = folder / "out";
+  auto compile = [&](Arguments flags) {
+    flags.insert(flags.begin(), {"compile", tinyModel, "-q", "--target=avx2"});
+    return infc(flags);
+  };
+  expectRefused(compile({"--emit=so", "-o", "-"}), 2, {"binary", "-o"});
+  expectRefused(compile({"--stop-after=quantize", "-o", out}), 2, {"--emit=mlir"});
+  expectRefused(compile({"--emit=mlir", "--stop-after=fuse", "-o", out}), 2,
+                {"unknown stage \"fuse\"", "fuse-qkv"});
+  expectRefused(compile({"--without=plan-memory", "-o", out}), 2, {"plan-memory", "left out"});
+  expectRefused(compile({"--without=fuse", "-o", out}), 2, {"unknown stage \"fuse\""});
+  expectRefused(compile({"--emit=exe", "-o", out}), 2, {"exe", "so"});
+  expectRefused(compile({"--kv=f64", "-o", out}), 2, {"--kv", "f64"});
+  expectRefused(compile({"--quant=int9", "-o", out}), 2, {"--quant", "int9"});
+  EXPECT_TRUE(folder.names().empty()) << "nothing was written";
+}
+
+TEST(Stages, saveIrWritesOneNumberedFileForEachStageThatChangedSomething) {
+  const TempFolder folder;
+  ASSERT_EQ(infc({"compile", tinyModel, "-q", "--target=avx2", "--save-ir=" + folder / "ir",
+                  "--without=fuse-norm", "-o", folder / "out.so"})
+                .code,
+            0);
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(folder / "ir"))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  // Not among them: fuse-norm, left out; specialize-blocks, verify-kernels and verify-plan, which
+  // change nothing here.
+  EXPECT_EQ(names, (std::vector<std::string>{"00-import.mlir", "01-fuse-qkv.mlir",
+                                             "03-fuse-rope-append.mlir", "04-fuse-router.mlir",
+                                             "05-expand-moe.mlir", "06-fuse-epilogue.mlir",
+                                             "07-quantize.mlir", "09-select-kernels.mlir",
+                                             "11-partition.mlir", "12-plan-memory.mlir"}));
+}
+
+class LeftOut : public testing::TestWithParam<const char *> {};
+
+INSTANTIATE_TEST_SUITE_P(Targets, LeftOut, testing::Values("avx2", "avx512"), nameOfTarget);
+
+TEST_P(LeftOut, anyOptionalStageOrAllOfThemTheModelComputesTheSame) {
+  SKIP_UNLESS_RUNS(GetParam());
+  // "Once upon a time, there was a little girl named Lily. She loved to play", and the tokens that
+  // follow, as gpt-oss-tiny was published.
+  const std::vector<int32_t> ids = {491, 475, 258, 420, 11,  405, 288, 258, 400,
+                                    510, 490, 462, 13,  365, 610, 269, 379};
+  const AllLogits fused = soloLogits(tinyF32(GetParam()), ids);
+  std::vector<Arguments> choices;
+  for (const std::string &stage : optionalStages)
+    choices.push_back({stage});
+  choices.push_back(optionalStages);
+  for (const Arguments &choice : choices) {
+    const std::string model = tinyF32(GetParam(), leavingOut(choice));
+    const AllLogits logits = soloLogits(model, ids);
+    // Not the bits: see unfusedLogits.
+    EXPECT_LT(largestDifference(logits, fused), unfusedLogits) << testing::PrintToString(choice);
+    const Finished finished = infrun({model, "--prompt", "Once upon a time", "--max-tokens", "24"});
+    EXPECT_EQ(finished.out, ", there was a little girl named Lily. She loved to play with her toys "
+                            "and eat yummy food. One")
+        << testing::PrintToString(choice) << finished.err;
+  }
+}

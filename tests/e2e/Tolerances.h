@@ -1,0 +1,35 @@
+// How far a compiled model may be from what it is compared with, each with its reason. Where two
+// runs of the same model are compared no tolerance exists: the bits must be equal.
+#pragma once
+
+namespace inf::test {
+
+/// Logits against the published implementation or ir/reference, both f32 with KV in f32. They reach
+/// 30, and differ by the order of f32 sums: 6 layers of sums of up to 512 products, each off by
+/// some 1e-6 of its terms. The bound.
+inline constexpr double goldenLogits = 2e-3;
+
+/// Greedy tokens are compared where the published margin is wider: below, two logits are within
+/// what the bound above allows them to swap (twice 2e-3), with some room.
+inline constexpr double sureMargin = 0.01;
+
+/// Hidden states, relative to the largest magnitude of the row: the residual stream carries values
+/// of very different size, and each sum into it rounds at the size of its largest. Some 2,000
+/// roundings of 6e-8 in 6 layers, which partly cancel.
+inline constexpr double hiddenRelative = 2e-5;
+
+/// Perplexity of the held-out text; the bound.
+inline constexpr double goldenPerplexity = 18.42;
+inline constexpr double perplexity = 0.01;
+
+/// Logits with KV in bf16, against ir/reference that rounds KV to bf16 too: a key or value within
+/// f32 error of a rounding boundary goes the other way, and is then off by 2^-8 of itself. That is
+/// one element in some 2,000; the softmax averages it over its head and the keys.
+inline constexpr double bf16KvLogits = 2e-2;
+
+/// Logits of the same model compiled without some of the optional stages: a product in one sum or
+/// in parts, a bias before or after, a norm once for all rows or in a product's prologue. All
+/// orders are fixed, but not the same ones.
+inline constexpr double unfusedLogits = 1e-4;
+
+} // namespace inf::test
