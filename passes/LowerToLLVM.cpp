@@ -45,7 +45,8 @@ LogicalResult lowerStage(StepFrame &frame, Operation *op) {
         return success();
       })
       .Default([](Operation *other) {
-        return other->emitError() << describe(other) << ": no code for this op; run inf-expand-moe "
+        return other->emitError() << describe(other)
+                                  << ": no code for this op; run inf-expand-moe "
                                      "and the passes before lowering";
       });
 }
@@ -78,8 +79,7 @@ private:
   LLVM::LLVMFuncOp createFunction(StringRef name, ArrayRef<Type> arguments) {
     auto type =
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), arguments);
-    auto function =
-        builder.create<LLVM::LLVMFuncOp>(e.loc, name, type, LLVM::Linkage::Internal);
+    auto function = builder.create<LLVM::LLVMFuncOp>(e.loc, name, type, LLVM::Linkage::Internal);
     // There is no libc to call: keep LLVM from turning loops into memcpy and memset.
     function.setPassthroughAttr(builder.getStrArrayAttr({"no-builtins", "nounwind"}));
     return function;

@@ -31,8 +31,8 @@ LogicalResult verifyKernel(ir::ModelOp model, Operation *op, const Target &targe
                            << (name ? name.getValue() : StringRef("nothing"))
                            << "; `infc kernels` lists what there is";
   if (std::optional<std::string> reason = whyNotGenerable(*named))
-    return op->emitError() << describe(op) << ": kernel " << name << " can't be generated: "
-                           << *reason;
+    return op->emitError() << describe(op) << ": kernel " << name
+                           << " can't be generated: " << *reason;
   if (!serves(*named, *demand)) {
     demand->isa = named->isa;
     demand->weights = named->weights;

@@ -83,10 +83,10 @@ WeightsChoice parseWeightsChoice(const std::string &text) {
 
 EmitAs parseEmit(const std::string &text) {
   const std::pair<std::string_view, EmitAs> kinds[] = {{"mlir", EmitAs::Mlir},
-                                                     {"llvm", EmitAs::Llvm},
-                                                     {"asm", EmitAs::Asm},
-                                                     {"obj", EmitAs::Obj},
-                                                     {"so", EmitAs::So}};
+                                                       {"llvm", EmitAs::Llvm},
+                                                       {"asm", EmitAs::Asm},
+                                                       {"obj", EmitAs::Obj},
+                                                       {"so", EmitAs::So}};
   for (auto [name, kind] : kinds)
     if (name == text)
       return kind;

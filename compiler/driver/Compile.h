@@ -26,21 +26,21 @@ enum class EmitAs { Mlir, Llvm, Asm, Obj, So };
 EmitAs parseEmit(const std::string &text);
 
 struct CompileOptions {
-  std::string input;            ///< checkpoint directory, model.json, or .mlir of any stage
-  std::string output;           ///< file to write; "-" is standard output for text
+  std::string input;  ///< checkpoint directory, model.json, or .mlir of any stage
+  std::string output; ///< file to write; "-" is standard output for text
   std::string target = "native";
   std::string quantPolicy = "none";
   std::string kvElement = "bf16";
   WeightsChoice weights;
   EmitAs emit = EmitAs::So;
-  bool readsWeights = true;     ///< false: a checkpoint is neither needed nor looked at
-  std::string stopAfter;        ///< a stage's name, with EmitAs::Mlir
-  std::string saveIrDirectory;  ///< one numbered file per stage that changed something
+  bool readsWeights = true;      ///< false: a checkpoint is neither needed nor looked at
+  std::string stopAfter;         ///< a stage's name, with EmitAs::Mlir
+  std::string saveIrDirectory;   ///< one numbered file per stage that changed something
   std::set<std::string> without; ///< optional stages to leave out
   int64_t maxRows = 256;
-  int64_t maxOutputRows = 0;    ///< 0: 64, or maxRows where that is fewer
-  unsigned threads = 1;         ///< for packing weights
-  Progress progress;            ///< packing
+  int64_t maxOutputRows = 0;                       ///< 0: 64, or maxRows where that is fewer
+  unsigned threads = 1;                            ///< for packing weights
+  Progress progress;                               ///< packing
   std::function<void(const std::string &)> report; ///< a line about what was decided
 };
 

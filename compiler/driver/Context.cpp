@@ -1,5 +1,7 @@
 #include "compiler/driver/Context.h"
 
+#include <filesystem>
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -30,16 +32,18 @@ void CompileContext::failWithDiagnostics(ErrorCode code, const std::string &doin
 ir::ModelOp theModel(mlir::ModuleOp module) {
   auto models = module.getOps<ir::ModelOp>();
   if (std::distance(models.begin(), models.end()) != 1)
-    fail(ErrorCode::BadInput, "expected one inf.model in the module, found {}; give the output of "
-                              "`infc compile --emit=mlir` or --save-ir before lowering",
+    fail(ErrorCode::BadInput,
+         "expected one inf.model in the module, found {}; give the output of "
+         "`infc compile --emit=mlir` or --save-ir before lowering",
          std::distance(models.begin(), models.end()));
   return *models.begin();
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> parseModule(CompileContext &context, const std::string &path) {
+  if (std::error_code error; !std::filesystem::exists(path, error))
+    fail(ErrorCode::Io, "{} is not there; check the path", path);
   mlir::ParserConfig config(&context.mlir());
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(path, config);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(path, config);
   if (!module)
     context.failWithDiagnostics(ErrorCode::BadInput, "reading " + path + " failed");
   return module;

@@ -56,7 +56,8 @@ void checkVocabulary(const CompileOptions &options, ir::ModelOp model, const std
          "tokenizer.json this model was trained with",
          model.getTokenizer()->str(), ids - 1, rows);
   if (ids < rows && options.report)
-    options.report(fmt::format("vocabulary: {} of {} rows have no token (padding)", rows - ids, rows));
+    options.report(
+        fmt::format("vocabulary: {} of {} rows have no token (padding)", rows - ids, rows));
 }
 
 std::string checkpointDirectory(const CompileOptions &options, ir::ModelOp model) {

@@ -44,19 +44,20 @@ std::string inspectText(const PayloadInfo &info) {
   for (const KernelUse &kernel : m.kernels)
     text += fmt::format("  {:6} B  {}\n            {}\n", kernel.codeBytes, kernel.symbol,
                         fmt::join(kernel.usedBy, "; "));
-  text += fmt::format("\nmemory plan: {} rows, {} output rows, arena {:.2f} MB, scratch {:.1f} KB a "
-                      "thread\n",
-                      m.plan.maxRows, m.plan.maxOutputRows, double(m.plan.arenaBytes) / 1e6,
-                      double(m.plan.scratchBytes) / 1e3);
+  text +=
+      fmt::format("\nmemory plan: {} rows, {} output rows, arena {:.2f} MB, scratch {:.1f} KB a "
+                  "thread\n",
+                  m.plan.maxRows, m.plan.maxOutputRows, double(m.plan.arenaBytes) / 1e6,
+                  double(m.plan.scratchBytes) / 1e3);
   for (const MemoryPlan::Buffer &buffer : m.plan.buffers)
     text += fmt::format("  {:>10} +{:<10} ops {}..{}  {}\n", buffer.offset, buffer.bytes,
                         buffer.firstUse, buffer.lastUse, buffer.name);
   text += "\nkv groups\n";
   for (const KvGroup &group : m.kvGroups)
-    text += fmt::format("  {}: {} layers, {}, {} tokens and {} bytes a block{}\n", group.name,
-                        group.layers.size(), group.elementFormat, group.blockTokens,
-                        group.blockBytes,
-                        group.window ? fmt::format(", window {}", group.window) : "");
+    text +=
+        fmt::format("  {}: {} layers, {}, {} tokens and {} bytes a block{}\n", group.name,
+                    group.layers.size(), group.elementFormat, group.blockTokens, group.blockBytes,
+                    group.window ? fmt::format(", window {}", group.window) : "");
   text += "\ntensors\n";
   for (const PackedWeight &weight : m.weights)
     text += fmt::format("  {:5} {:14} {:>12} B  {} {}\n", weightFormatName(weight.spec.format),
@@ -81,8 +82,7 @@ std::string inspectAssembly(const std::string &path) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
   auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, path));
   if (!object)
-    fail(ErrorCode::BadInput, "{} is no object file: {}", path,
-         llvm::toString(object.takeError()));
+    fail(ErrorCode::BadInput, "{} is no object file: {}", path, llvm::toString(object.takeError()));
   auto *elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(object->get());
   if (!elf)
     fail(ErrorCode::BadInput, "{} is no ELF file", path);
@@ -99,9 +99,9 @@ std::string inspectAssembly(const std::string &path) {
       llvm::Expected<llvm::StringRef> contents = (*section)->getContents();
       uint64_t begin = *address - (*section)->getAddress();
       if (contents && begin <= contents->size() && symbol.getSize() <= contents->size() - begin)
-        text += fmt::format("\n{}:\n{}", name->str(),
-                            disassemble(contents->bytes_begin() + begin, symbol.getSize(),
-                                        *address));
+        text +=
+            fmt::format("\n{}:\n{}", name->str(),
+                        disassemble(contents->bytes_begin() + begin, symbol.getSize(), *address));
       else
         llvm::consumeError(contents.takeError());
       continue;
@@ -124,11 +124,10 @@ std::string kernelTableText() {
     spec.isa = choice.isa;
     spec.rows = choice.rows;
     (linear ? spec.weights : spec.kv) = choice.format;
-    text += fmt::format("{:10} {:6} {:7} {:4}  {:30} {}\n", linear ? "linear" : "attention",
-                        weightFormatName(choice.format),
-                        choice.isa == KernelIsa::Avx512 ? "avx512" : "avx2",
-                        linear ? std::to_string(choice.rows) : "-",
-                        kernelFeatures(spec).toString(), choice.why);
+    text += fmt::format(
+        "{:10} {:6} {:7} {:4}  {:30} {}\n", linear ? "linear" : "attention",
+        weightFormatName(choice.format), choice.isa == KernelIsa::Avx512 ? "avx512" : "avx2",
+        linear ? std::to_string(choice.rows) : "-", kernelFeatures(spec).toString(), choice.why);
   }
   return text;
 }

@@ -93,8 +93,8 @@ void addBuffers(MemoryPlan &plan, ir::ModelOp model, mlir::Operation *owner,
       int64_t offset = offsets.asArrayRef()[result.getResultNumber()];
       int64_t last = index;
       for (mlir::Operation *user : result.getUsers())
-        last = std::max(last, int64_t(std::distance(op.getBlock()->begin(),
-                                                    mlir::Block::iterator(user))));
+        last = std::max(
+            last, int64_t(std::distance(op.getBlock()->begin(), mlir::Block::iterator(user))));
       if (offset == callerBuffer)
         continue;
       plan.buffers.push_back(

@@ -42,9 +42,10 @@ private:
       attributes.push_back(builder.getDictionaryAttr(
           builder.getNamedAttr(ir::slotAttrName, builder.getStringAttr(slot.name))));
     }
-    auto op = builder.create<ir::BlockOp>(loc(), builder.getStringAttr(name),
-                                          TypeAttr::get(builder.getFunctionType(inputs, residualType)),
-                                          builder.getArrayAttr(attributes), nullptr);
+    auto op =
+        builder.create<ir::BlockOp>(loc(), builder.getStringAttr(name),
+                                    TypeAttr::get(builder.getFunctionType(inputs, residualType)),
+                                    builder.getArrayAttr(attributes), nullptr);
     Block &body = op.getBody().emplaceBlock();
     for (Type type : inputs)
       body.addArgument(type, loc());
@@ -88,9 +89,9 @@ private:
     Value v = linear(h, "attention.v");
     builder.create<ir::KvAppendOp>(loc(), k, v, symbol(group));
     double scale = a.scale.value_or(1 / std::sqrt(double(a.headDim)));
-    Value attended = builder.create<ir::AttentionOp>(
-        loc(), q.getType(), q, slot("attention.sinks"), i64(a.heads), i64(a.kvHeads), i64(a.headDim),
-        builder.getF64FloatAttr(scale), symbol(group));
+    Value attended = builder.create<ir::AttentionOp>(loc(), q.getType(), q, slot("attention.sinks"),
+                                                     i64(a.heads), i64(a.kvHeads), i64(a.headDim),
+                                                     builder.getF64FloatAttr(scale), symbol(group));
     return builder.create<ir::AddOp>(loc(), x, linear(attended, "attention.o"));
   }
 
@@ -112,8 +113,8 @@ private:
 
   Value experts(Value x, const MoeDesc &moe) {
     Value h = norm(x, "moe.norm.weight");
-    auto indices = RankedTensorType::get({ShapedType::kDynamic, int64_t(moe.topK)},
-                                         builder.getI32Type());
+    auto indices =
+        RankedTensorType::get({ShapedType::kDynamic, int64_t(moe.topK)}, builder.getI32Type());
     auto top = builder.create<ir::RouterTopKOp>(loc(), indices, activation(moe.topK),
                                                 linear(h, "moe.router"), i64(moe.topK));
     Value y = builder.create<ir::MoeOp>(loc(), residualType, h, top.getExperts(), top.getWeights(),

@@ -63,15 +63,16 @@ public:
       buildWeight(decl);
     for (const auto &[name, block] : desc.blocks)
       if (std::optional<size_t> layer = firstLayerOf(name))
-        buildBlock(builder, desc, name, block, kvGroups.of(block.attention).name,
-                   slotsOf(*layer));
+        buildBlock(builder, desc, name, block, kvGroups.of(block.attention).name, slotsOf(*layer));
     buildStep();
     return module;
   }
 
 private:
   Location loc() { return builder.getUnknownLoc(); }
-  template <typename T> IntegerAttr i64(T value) { return builder.getI64IntegerAttr(int64_t(value)); }
+  template <typename T> IntegerAttr i64(T value) {
+    return builder.getI64IntegerAttr(int64_t(value));
+  }
 
   ir::ModelOp buildContainer() {
     auto model = builder.create<ir::ModelOp>(
@@ -124,11 +125,11 @@ private:
   void buildWeight(const WeightDecl &decl) {
     SmallVector<Attribute> parts;
     for (const WeightPart &part : decl.parts)
-      parts.push_back(ir::PartAttr::get(
-          context, builder.getStringAttr(part.tensor),
-          part.scales.empty() ? StringAttr() : builder.getStringAttr(part.scales),
-          static_cast<ir::Format>(part.stored), int64_t(part.rows), part.transposed,
-          part.interleaved));
+      parts.push_back(
+          ir::PartAttr::get(context, builder.getStringAttr(part.tensor),
+                            part.scales.empty() ? StringAttr() : builder.getStringAttr(part.scales),
+                            static_cast<ir::Format>(part.stored), int64_t(part.rows),
+                            part.transposed, part.interleaved));
     builder.create<ir::WeightOp>(loc(), builder.getStringAttr(decl.name),
                                  TypeAttr::get(weightType(context, decl)),
                                  builder.getArrayAttr(parts), nullptr, nullptr, nullptr, nullptr);
@@ -172,17 +173,15 @@ private:
       SmallVector<Attribute> weights;
       for (const BlockSlot &slot : slotsOf(layer))
         weights.push_back(FlatSymbolRefAttr::get(context, layerPrefix(layer) + slot.name));
-      x = builder.create<ir::LayerOp>(loc(), residualType, x,
-                                      FlatSymbolRefAttr::get(context, kind), i64(layer),
-                                      i64(kvSlots[layer]), builder.getArrayAttr(weights));
+      x = builder.create<ir::LayerOp>(loc(), residualType, x, FlatSymbolRefAttr::get(context, kind),
+                                      i64(layer), i64(kvSlots[layer]),
+                                      builder.getArrayAttr(weights));
     }
     x = builder.create<ir::OutputRowsOp>(loc(), x);
-    Value hidden =
-        builder.create<ir::RmsNormOp>(loc(), residualType, x, use("final_norm.weight"),
-                                      builder.getF64FloatAttr(desc.normEps));
-    Value logits =
-        builder.create<ir::LmHeadOp>(loc(), ir::activationType(context, desc.vocabulary), hidden,
-                                     use("lm_head.weight"));
+    Value hidden = builder.create<ir::RmsNormOp>(loc(), residualType, x, use("final_norm.weight"),
+                                                 builder.getF64FloatAttr(desc.normEps));
+    Value logits = builder.create<ir::LmHeadOp>(loc(), ir::activationType(context, desc.vocabulary),
+                                                hidden, use("lm_head.weight"));
     builder.create<ir::YieldOp>(loc(), ValueRange{hidden, logits});
   }
 

@@ -61,9 +61,18 @@ std::vector<uint8_t> linkSharedLibrary(const std::vector<std::vector<uint8_t>> &
   std::string versions = files.add(".map");
   std::string script = fmt::format("{{ global: {}; local: *; }};\n", exportedSymbol);
   writeFile(versions, {script.begin(), script.end()});
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "-z", "defs", "-z", "noexecstack",
-                                        "--hash-style=gnu", "--build-id=none", "--no-rosegment",
-                                        "--version-script=" + versions, "-o", output};
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "-z",
+                                        "defs",
+                                        "-z",
+                                        "noexecstack",
+                                        "--hash-style=gnu",
+                                        "--build-id=none",
+                                        "--no-rosegment",
+                                        "--version-script=" + versions,
+                                        "-o",
+                                        output};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(files.add(fmt::format(".{}.o", i)));
     writeFile(arguments.back(), objects[i]);
@@ -73,8 +82,11 @@ std::vector<uint8_t> linkSharedLibrary(const std::vector<std::vector<uint8_t>> &
     pointers.push_back(argument.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result =
-      lld::lldMain(pointers, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = lld::lldMain(pointers, llvm::nulls(), stream, {{lld::Gnu, &lld::elf::link}});
+  // lld has no error codes. A message about the output itself is about the disk, not about us.
+  if (result.retCode != 0 && stream.str().find(output) != std::string::npos)
+    fail(ErrorCode::Io, "linking the model failed: {}; free space there or choose another -o",
+         llvm::StringRef(stream.str()).trim().str());
   if (result.retCode != 0)
     fail(ErrorCode::Internal, "linking the model failed: {}", stream.str());
   return readFile(output);

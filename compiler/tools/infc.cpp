@@ -20,6 +20,10 @@ namespace {
 
 constexpr char version[] = "infc 0.1.0";
 
+/// A line on stderr. Not fmt::print, which throws when stderr can't take it: then neither a note
+/// may end the work nor a message its exit code.
+void say(const std::string &line) { std::fputs(fmt::format("infc: {}\n", line).c_str(), stderr); }
+
 /// Progress of packing on a terminal; silent in a pipe.
 Progress terminalProgress() {
   if (!::isatty(STDERR_FILENO))
@@ -54,7 +58,8 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
   command->add_option("--quant", options.quantPolicy, "none: keep the checkpoint's formats");
   command->add_option("--kv", options.kvElement, "format of cached keys and values: bf16, f32");
   command->add_option("--max-rows", options.maxRows, "rows one step may have");
-  command->add_option("--max-output-rows", options.maxOutputRows, "of those, rows with logits (64)");
+  command->add_option("--max-output-rows", options.maxOutputRows,
+                      "of those, rows with logits (64)");
   command->add_option("--emit", flags.emit, "so, obj, asm, llvm or mlir");
   command->add_option("--stop-after", options.stopAfter, "last stage, with --emit=mlir");
   command->add_option("--save-ir", options.saveIrDirectory, "write the IR after each stage there");
@@ -71,7 +76,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
     chosen.without = {flags.without.begin(), flags.without.end()};
     if (!flags.quiet) {
       chosen.progress = terminalProgress();
-      chosen.report = [](const std::string &line) { fmt::print(stderr, "infc: {}\n", line); };
+      chosen.report = say;
     }
     compile(chosen);
   });
@@ -97,7 +102,8 @@ struct InspectFlags {
 };
 
 void addInspect(CLI::App &app, InspectFlags &flags) {
-  CLI::App *command = app.add_subcommand("inspect", "say what a compiled model is, without running it");
+  CLI::App *command =
+      app.add_subcommand("inspect", "say what a compiled model is, without running it");
   command->add_option("model", flags.path, "model.so")->required();
   command->add_flag("--json", flags.json, "as JSON");
   command->add_flag("--asm", flags.assembly, "disassemble every function");
@@ -147,12 +153,13 @@ void addReference(CLI::App &app, ReferenceFlags &flags) {
   command->add_option("--logits", options.logitsPath, "write logits as safetensors");
   command->add_option("--compare", options.comparePath, "file of `infrun score --logits`");
   command->add_option("--tolerance", flags.tolerance, "largest difference allowed");
-  command->footer("example: infc reference models/gpt-oss-tiny --ids 491,475,258 --logits r.safetensors");
+  command->footer(
+      "example: infc reference models/gpt-oss-tiny --ids 491,475,258 --logits r.safetensors");
   command->callback([&flags] {
     CompileOptions &model = flags.options.model;
     model.weights = parseWeightsChoice(flags.weights);
     model.emit = EmitAs::Mlir;
-    model.report = [](const std::string &line) { fmt::print(stderr, "infc: {}\n", line); };
+    model.report = say;
     reportReference(flags);
   });
 }
@@ -205,10 +212,10 @@ int main(int argc, char **argv) {
   try {
     return inf::run(argc, argv);
   } catch (const inf::Error &error) {
-    fmt::print(stderr, "infc: error: {}\n", error.what());
+    inf::say(fmt::format("error: {}", error.what()));
     return int(error.code);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "infc: error: unexpected: {}; this is a bug\n", error.what());
+    inf::say(fmt::format("error: unexpected: {}; this is a bug", error.what()));
     return int(inf::ErrorCode::Internal);
   }
 }

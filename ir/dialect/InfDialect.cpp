@@ -6,6 +6,19 @@
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+namespace inf::ir {
+
+/// MLIR 19's parser frees values that another region still reads when a file is broken; with names
+/// of its own a region can't read another's.
+static mlir::ParseResult parseIsolatedBody(mlir::OpAsmParser &parser, mlir::Region &body) {
+  return parser.parseRegion(body, {}, /*enableNameShadowing=*/true);
+}
+static void printIsolatedBody(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &body) {
+  printer.printRegion(body);
+}
+
+} // namespace inf::ir
+
 #include "InfDialect.cpp.inc"
 #include "InfEnums.cpp.inc"
 
@@ -53,13 +66,27 @@ std::optional<Format> WeightOp::storedFormat() {
   return format;
 }
 
+/// The same as parseFunctionOp, but for the body: names of one block are not those of another.
 ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag,
-                      std::string &) { return builder.getFunctionType(arguments, results); };
-  return function_interface_impl::parseFunctionOp(
-      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
-      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Type> inputs, results;
+  SmallVector<DictionaryAttr> resultAttrs;
+  bool isVariadic = false;
+  if (parser.parseSymbolName(name, SymbolTable::getSymbolAttrName(), result.attributes) ||
+      function_interface_impl::parseFunctionSignature(parser, /*allowVariadic=*/false, arguments,
+                                                      isVariadic, results, resultAttrs) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  for (const OpAsmParser::Argument &argument : arguments)
+    inputs.push_back(argument.type);
+  Builder &builder = parser.getBuilder();
+  result.addAttribute(getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(builder.getFunctionType(inputs, results)));
+  function_interface_impl::addArgAndResultAttrs(builder, result, arguments, resultAttrs,
+                                                getArgAttrsAttrName(result.name),
+                                                getResAttrsAttrName(result.name));
+  return parser.parseRegion(*result.addRegion(), arguments, /*enableNameShadowing=*/true);
 }
 
 void BlockOp::print(OpAsmPrinter &printer) {
@@ -71,8 +98,8 @@ void BlockOp::print(OpAsmPrinter &printer) {
 /// Arguments print as what they are: %x, %attention.q.weight.
 void BlockOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   for (BlockArgument argument : region.getArguments())
-    setName(argument, argument.getArgNumber() == 0 ? StringRef("x")
-                                                   : slotName(argument.getArgNumber()));
+    setName(argument,
+            argument.getArgNumber() == 0 ? StringRef("x") : slotName(argument.getArgNumber()));
 }
 
 StringRef BlockOp::slotName(unsigned index) {

@@ -131,7 +131,7 @@ def Inf_StepOp : Inf_Op<"step", [IsolatedFromAbove, HasParent<"ModelOp">, Single
     may.
   }];
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
+  let assemblyFormat = "attr-dict-with-keyword custom<IsolatedBody>($body)";
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ ::inf::ir::YieldOp getYield(); }];
 }

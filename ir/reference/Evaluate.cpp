@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "ir/dialect/RopeFrequencies.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -50,6 +51,14 @@ float roundToBf16(float x) {
   return x;
 }
 
+float roundToF16(float x) {
+  bool loses = false;
+  llvm::APFloat value(x);
+  value.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return value.convertToFloat();
+}
+
 /// Reading weights of the running op.
 class Weights {
 public:
@@ -65,8 +74,12 @@ public:
     WeightOp weight = declared(value);
     std::vector<float> out(size_t(count * weight.getType().getColumns()));
     context.reader.readRows(weight.getSymName().str(), expert, first, count, out.data());
-    if (weight.getFormat() == Format::BF16)
-      std::transform(out.begin(), out.end(), out.begin(), roundToBf16);
+    if (weight.getFormat() != weight.storedFormat()) { // else they have been through it
+      if (weight.getFormat() == Format::BF16)
+        std::transform(out.begin(), out.end(), out.begin(), roundToBf16);
+      if (weight.getFormat() == Format::F16)
+        std::transform(out.begin(), out.end(), out.begin(), roundToF16);
+    }
     return out;
   }
   std::vector<float> vector(Value value, int64_t expert = 0) {
@@ -133,8 +146,8 @@ ReferenceTensor slice(const ReferenceTensor &x, int64_t begin, int64_t width) {
 }
 
 /// Row r is at position r.
-ReferenceTensor rotate(EvaluationContext &context, const ReferenceTensor &x, FlatSymbolRefAttr table,
-                       int64_t heads, int64_t headDim) {
+ReferenceTensor rotate(EvaluationContext &context, const ReferenceTensor &x,
+                       FlatSymbolRefAttr table, int64_t heads, int64_t headDim) {
   auto frequencies = ropeFrequencies(context.model.lookupSymbol<RopeTableOp>(table));
   ReferenceTensor out = ReferenceTensor::zeros(x.rows, x.width);
   int64_t half = headDim / 2;
@@ -211,9 +224,8 @@ TopK topK(const ReferenceTensor &logits, int64_t k) {
   for (int64_t r = 0; r < logits.rows; ++r) {
     std::vector<int32_t> order(size_t(logits.width));
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return logits.row(r)[a] > logits.row(r)[b];
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return logits.row(r)[a] > logits.row(r)[b]; });
     double sum = 0;
     for (int64_t i = 0; i < k; ++i) {
       float e = std::exp(logits.row(r)[order[size_t(i)]] - logits.row(r)[order[0]]);
@@ -368,9 +380,8 @@ ReferenceTensor moe(EvaluationContext &context, MoeOp op) {
   const ReferenceTensor &shares = context.values.at(op.getWeights());
   ReferenceTensor up = expertUp(weights, context.values.at(op.getX()), experts, shares.width,
                                 op.getGateUp(), op.getGateUpBias(), op.getActivationAttr());
-  return weightedSum(
-      expertDown(weights, up, experts, shares.width, op.getDown(), op.getDownBias()), shares,
-      nullptr);
+  return weightedSum(expertDown(weights, up, experts, shares.width, op.getDown(), op.getDownBias()),
+                     shares, nullptr);
 }
 
 ReferenceTensor outputRows(EvaluationContext &context, OutputRowsOp op) {
@@ -393,8 +404,8 @@ void evaluate(EvaluationContext &context, Operation *op) {
       .Case([&](UseOp) {})
       .Case([&](EmbeddingOp o) { set(o.getResult(), embed(context, o)); })
       .Case([&](RmsNormOp o) {
-        set(o.getResult(), rmsNorm(at(o.getX()), weights.vector(o.getWeight()),
-                                   o.getEps().convertToDouble()));
+        set(o.getResult(),
+            rmsNorm(at(o.getX()), weights.vector(o.getWeight()), o.getEps().convertToDouble()));
       })
       .Case([&](LinearOp o) { set(o.getResult(), linear(context, o)); })
       .Case([&](SliceOp o) {
@@ -428,13 +439,14 @@ void evaluate(EvaluationContext &context, Operation *op) {
       .Case([&](QkvOp o) { set(o.getQ(), qkv(context, o)); })
       .Case([&](RouterOp o) { evaluateRouter(context, o); })
       .Case([&](ExpertUpOp o) {
-        set(o.getResult(), expertUp(weights, at(o.getX()), at(o.getExperts()),
-                                    featuresOf(o.getExperts()), o.getWeight(), o.getBias(),
-                                    o.getActivationAttr()));
+        set(o.getResult(),
+            expertUp(weights, at(o.getX()), at(o.getExperts()), featuresOf(o.getExperts()),
+                     o.getWeight(), o.getBias(), o.getActivationAttr()));
       })
       .Case([&](ExpertDownOp o) {
-        ReferenceTensor partials = expertDown(weights, at(o.getX()), at(o.getExperts()),
-                                              featuresOf(o.getExperts()), o.getWeight(), o.getBias());
+        ReferenceTensor partials =
+            expertDown(weights, at(o.getX()), at(o.getExperts()), featuresOf(o.getExperts()),
+                       o.getWeight(), o.getBias());
         set(o.getResult(), weightedSum(partials, at(o.getWeights()),
                                        o.getResidual() ? &at(o.getResidual()) : nullptr));
         set(o.getPartials(), std::move(partials));

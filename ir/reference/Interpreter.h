@@ -39,9 +39,9 @@ struct ReferenceResult {
 /// Runs `tokens` as one sequence from position 0. `outputs` are the positions that want hidden and
 /// logits, ascending.
 ///
-/// Weights pass through the format the IR gives them (an f32 weight packed to bf16 is rounded), keys
-/// and values through that of their group: so the result is that of exact arithmetic on what the
-/// compiled model holds.
+/// Weights pass through the format the IR gives them (an f32 weight packed to bf16 is rounded),
+/// keys and values through that of their group: so the result is that of exact arithmetic on what
+/// the compiled model holds.
 ReferenceResult runReference(ModelOp model, WeightReader &weights,
                              const std::vector<int32_t> &tokens,
                              const std::vector<int64_t> &outputs);

@@ -107,15 +107,15 @@ void Emit::loop(Value begin, Value end, int64_t step, function_ref<void(Value)> 
 
 SmallVector<Value> Emit::loop(Value begin, Value end, int64_t step, ValueRange init,
                               function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto loopOp = b.create<scf::ForOp>(
-      loc, begin, end, constI64(step), init,
-      [&](OpBuilder &, Location, Value i, ValueRange carried) {
-        OpBuilder::InsertionGuard guard(b);
-        // scf::ForOp hands its own builder; ours must write to the same place.
-        b.setInsertionPointToEnd(i.getParentBlock());
-        SmallVector<Value> next = body(i, carried);
-        b.create<scf::YieldOp>(loc, next);
-      });
+  auto loopOp = b.create<scf::ForOp>(loc, begin, end, constI64(step), init,
+                                     [&](OpBuilder &, Location, Value i, ValueRange carried) {
+                                       OpBuilder::InsertionGuard guard(b);
+                                       // scf::ForOp hands its own builder; ours must write to the
+                                       // same place.
+                                       b.setInsertionPointToEnd(i.getParentBlock());
+                                       SmallVector<Value> next = body(i, carried);
+                                       b.create<scf::YieldOp>(loc, next);
+                                     });
   return SmallVector<Value>(loopOp.getResults());
 }
 

@@ -1,7 +1,7 @@
 // The two stages of a mixture of experts. Both walk the (row, choice) pairs expert by expert, so
 // that an expert's weights are streamed once for all rows that chose it; each thread keeps its own
-// slice of outputs for every expert, and sorts the pairs for itself (a few thousand integers), which
-// is cheaper than a barrier.
+// slice of outputs for every expert, and sorts the pairs for itself (a few thousand integers),
+// which is cheaper than a barrier.
 #include "passes/lower/Linear.h"
 #include "passes/lower/Stages.h"
 
@@ -33,9 +33,7 @@ SortedPairs emitSortPairs(StepFrame &frame, Operation *op, Value experts, int64_
       });
     });
   };
-  auto addI32 = [&](Value x, Value y) -> Value {
-    return e.b.create<arith::AddIOp>(e.loc, x, y);
-  };
+  auto addI32 = [&](Value x, Value y) -> Value { return e.b.create<arith::AddIOp>(e.loc, x, y); };
   e.loop(zero, e.constI64(expertCount + 1), 1,
          [&](Value i) { e.store(e.constI32(0), e.at(ends, e.mul(i, 4))); });
   forPairs([&](Value, Value end) { // counts, one place further on
@@ -145,15 +143,14 @@ void lower(StepFrame &frame, ir::ExpertDownOp op) {
                           ? e.load(e.vec(16), e.at(frame.rowOf(op.getResidual(), row), byte))
                           : e.like(e.vec(16), 0);
         Value weights = frame.rowOf(op.getWeights(), row);
-        Value sum = e.loop(e.constI64(0), e.constI64(k), 1, start,
-                           [&](Value choice, ValueRange carried) {
-                             Value pair = e.add(e.mul(row, k), choice);
-                             Value part = e.load(
-                                 e.vec(16), e.at(pairVector(frame, op.getPartials(), pair), byte));
-                             Value share = e.broadcast(
-                                 e.load(e.f32(), e.at(weights, e.mul(choice, 4))), e.vec(16));
-                             return SmallVector<Value>{e.fma(share, part, carried[0])};
-                           })[0];
+        Value sum =
+            e.loop(e.constI64(0), e.constI64(k), 1, start, [&](Value choice, ValueRange carried) {
+              Value pair = e.add(e.mul(row, k), choice);
+              Value part = e.load(e.vec(16), e.at(pairVector(frame, op.getPartials(), pair), byte));
+              Value share =
+                  e.broadcast(e.load(e.f32(), e.at(weights, e.mul(choice, 4))), e.vec(16));
+              return SmallVector<Value>{e.fma(share, part, carried[0])};
+            })[0];
         e.store(sum, e.at(frame.rowOf(op.getResult(), row), byte));
       });
     });

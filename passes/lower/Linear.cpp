@@ -20,7 +20,8 @@ LinearShape linearShape(StepFrame &frame, Operation *op, Value weight,
   shape.panels = packed / int64_t(panelRows) / panelsOfUnit;
   // The router's rows are not cut: its grain counts rows of the step.
   bool cutOutputs = partition.getAxis() == ir::Axis::Outputs;
-  shape.unitPanels = cutOutputs ? std::max<int64_t>(partition.getGrain() / int64_t(panelRows), 1) : 1;
+  shape.unitPanels =
+      cutOutputs ? std::max<int64_t>(partition.getGrain() / int64_t(panelRows), 1) : 1;
   shape.units = (shape.panels + shape.unitPanels - 1) / shape.unitPanels;
   shape.unitOutputs = shape.unitPanels * int64_t(panelRows);
   shape.unitRows = shape.unitOutputs * panelsOfUnit;
@@ -67,8 +68,8 @@ void emitLinearArgs(StepFrame &frame, const LinearShape &shape, Share mine,
   set(frame.addendRows, offsetof(LinearArgs, addend));
   set(e.sub(lastPanel, firstPanel), offsetof(LinearArgs, panels));
   set(e.constI64(shape.columns), offsetof(LinearArgs, columns));
-  bool clamped = operands.activation &&
-                 operands.activation->getKind() == ir::ActivationKind::SwigluClamped;
+  bool clamped =
+      operands.activation && operands.activation->getKind() == ir::ActivationKind::SwigluClamped;
   auto setting = [&](FloatAttr attribute) {
     return e.like(e.f32(), clamped ? float(attribute.getValueAsDouble()) : 0.0f);
   };
@@ -81,8 +82,7 @@ void emitLinearArgs(StepFrame &frame, const LinearShape &shape, Share mine,
 void emitRowPointers(StepFrame &frame, Value array, Value count,
                      function_ref<Value(Value)> pointer) {
   Emit &e = frame.e;
-  e.loop(e.constI64(0), count, 1,
-         [&](Value i) { e.store(pointer(i), e.at(array, e.mul(i, 8))); });
+  e.loop(e.constI64(0), count, 1, [&](Value i) { e.store(pointer(i), e.at(array, e.mul(i, 8))); });
 }
 
 void emitLinearCall(StepFrame &frame, Operation *op, Value rows) {

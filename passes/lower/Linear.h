@@ -9,15 +9,15 @@ namespace inf {
 
 /// A weight in units of the stage's grain (for an expert weight: of one expert).
 struct LinearShape {
-  int64_t units = 0;        ///< to share out
-  int64_t unitPanels = 0;   ///< panels (pairs with an activation) in a unit
-  int64_t unitOutputs = 0;  ///< result features of a unit
-  int64_t unitRows = 0;     ///< packed weight rows of a unit: twice unitOutputs with an activation
-  int64_t panels = 0;       ///< in all: the last unit may have fewer than unitPanels
+  int64_t units = 0;       ///< to share out
+  int64_t unitPanels = 0;  ///< panels (pairs with an activation) in a unit
+  int64_t unitOutputs = 0; ///< result features of a unit
+  int64_t unitRows = 0;    ///< packed weight rows of a unit: twice unitOutputs with an activation
+  int64_t panels = 0;      ///< in all: the last unit may have fewer than unitPanels
   int64_t columns = 0;
-  int64_t panelBytes = 0;   ///< packed bytes of a panel (pair)
-  int64_t expertBytes = 0;  ///< of one expert
-  int64_t biasStride = 0;   ///< floats of an expert's packed bias
+  int64_t panelBytes = 0;  ///< packed bytes of a panel (pair)
+  int64_t expertBytes = 0; ///< of one expert
+  int64_t biasStride = 0;  ///< floats of an expert's packed bias
 };
 LinearShape linearShape(StepFrame &frame, mlir::Operation *op, Value weight,
                         std::optional<ir::ActivationAttr> activation);

@@ -16,9 +16,8 @@ void forRowTiles(StepFrame &frame, Operation *op, Value rows,
   Emit &e = frame.e;
   auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
   int64_t tile = partition.getRowTile();
-  e.loop(e.constI64(0), rows, tile, [&](Value first) {
-    body(first, e.min(e.constI64(tile), e.sub(rows, first)));
-  });
+  e.loop(e.constI64(0), rows, tile,
+         [&](Value first) { body(first, e.min(e.constI64(tile), e.sub(rows, first))); });
 }
 
 /// Points the kernel at rows [first, first + count) of x: straight, or normed into scratch first.

@@ -20,8 +20,8 @@ Type intTypeOf(Emit &e, Type floatType) {
 Value emitExp(Emit &e, Value x) {
   Type type = x.getType(), ints = intTypeOf(e, type);
   auto constant = [&](float value) { return e.like(type, value); };
-  Value tooLow = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OLT, x,
-                                           constant(exppoly::minInput));
+  Value tooLow =
+      e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OLT, x, constant(exppoly::minInput));
   x = e.minf(constant(exppoly::maxInput), x);
   Value n = e.b.create<LLVM::NearbyintOp>(e.loc, type, e.mulf(x, constant(exppoly::log2e)));
   Value r = e.fma(n, constant(-exppoly::ln2Hi), x);
@@ -32,11 +32,11 @@ Value emitExp(Emit &e, Value x) {
   // n is garbage where x was too low or NaN; the select below drops those lanes, and a saturating
   // conversion keeps them from being poison.
   Value exponent = e.b.create<LLVM::CallIntrinsicOp>(
-                        e.loc, ints, e.b.getStringAttr("llvm.fptosi.sat"), ValueRange{n})
+                          e.loc, ints, e.b.getStringAttr("llvm.fptosi.sat"), ValueRange{n})
                        .getResult(0);
   exponent = e.b.create<arith::ShLIOp>(e.loc, exponent, e.intLike(ints, 23));
-  Value bits = e.b.create<arith::AddIOp>(
-      e.loc, e.b.create<arith::BitcastOp>(e.loc, ints, p), exponent);
+  Value bits =
+      e.b.create<arith::AddIOp>(e.loc, e.b.create<arith::BitcastOp>(e.loc, ints, p), exponent);
   Value result = e.b.create<arith::BitcastOp>(e.loc, type, bits);
   return e.b.create<arith::SelectOp>(e.loc, tooLow, constant(0), result);
 }

@@ -39,16 +39,16 @@ public:
     SmallVector<Type> types;
     for (Value field : fields)
       types.push_back(field.getType());
-    Value result = e.b.create<LLVM::UndefOp>(
-        e.loc, LLVM::LLVMStructType::getLiteral(e.b.getContext(), types));
+    Value result =
+        e.b.create<LLVM::UndefOp>(e.loc, LLVM::LLVMStructType::getLiteral(e.b.getContext(), types));
     for (auto [i, field] : llvm::enumerate(fields))
       result = e.b.create<LLVM::InsertValueOp>(e.loc, result, field, ArrayRef<int64_t>{int64_t(i)});
     return result;
   }
 
   Value arrayOf(Type element, ArrayRef<Value> values) {
-    Value result = e.b.create<LLVM::UndefOp>(
-        e.loc, LLVM::LLVMArrayType::get(element, values.size()));
+    Value result =
+        e.b.create<LLVM::UndefOp>(e.loc, LLVM::LLVMArrayType::get(element, values.size()));
     for (auto [i, value] : llvm::enumerate(values))
       result = e.b.create<LLVM::InsertValueOp>(e.loc, result, value, ArrayRef<int64_t>{int64_t(i)});
     return result;
@@ -63,9 +63,7 @@ public:
   Value f64(double value) {
     return e.b.create<LLVM::ConstantOp>(e.loc, e.b.getF64FloatAttr(value));
   }
-  Value addressOf(StringRef name) {
-    return e.b.create<LLVM::AddressOfOp>(e.loc, e.ptr(), name);
-  }
+  Value addressOf(StringRef name) { return e.b.create<LLVM::AddressOfOp>(e.loc, e.ptr(), name); }
 
 private:
   LLVM::GlobalOp create(StringRef name, Type type, Attribute value) {
@@ -144,18 +142,17 @@ void emitModel(Emit &e, Globals &globals, ir::ModelOp model, const ModelIdentity
   auto groups = model.getBody().getOps<ir::KvGroupOp>();
   auto ropes = model.getBody().getOps<ir::RopeTableOp>();
   globals.computed("inf_model_0", structType(e, types), [&] {
-    return globals.structOf(
-        {globals.u64(INF_ABI_MAGIC), globals.u32(INF_ABI_VERSION), globals.u32(sizeof(inf_model)),
-         globals.u64(identity.buildId[0]), globals.u64(identity.buildId[1]),
-         globals.u64(identity.featureBits), globals.u32(model.getVocabulary()),
-         globals.u32(model.getHidden()), globals.u32(countLayers(model)),
-         globals.u32(model.getMaxContext()),
-         globals.u32(alignTo(model.getVocabulary(), rowPadding)),
-         globals.u32(alignTo(model.getHidden(), rowPadding)),
-         globals.u32(std::distance(groups.begin(), groups.end())),
-         globals.u32(std::distance(ropes.begin(), ropes.end())), globals.addressOf("inf_kv_groups"),
-         globals.addressOf("inf_ropes"), globals.addressOf("inf_plan_0"),
-         globals.addressOf(stepSymbol)});
+    return globals.structOf({globals.u64(INF_ABI_MAGIC), globals.u32(INF_ABI_VERSION),
+                             globals.u32(sizeof(inf_model)), globals.u64(identity.buildId[0]),
+                             globals.u64(identity.buildId[1]), globals.u64(identity.featureBits),
+                             globals.u32(model.getVocabulary()), globals.u32(model.getHidden()),
+                             globals.u32(countLayers(model)), globals.u32(model.getMaxContext()),
+                             globals.u32(alignTo(model.getVocabulary(), rowPadding)),
+                             globals.u32(alignTo(model.getHidden(), rowPadding)),
+                             globals.u32(std::distance(groups.begin(), groups.end())),
+                             globals.u32(std::distance(ropes.begin(), ropes.end())),
+                             globals.addressOf("inf_kv_groups"), globals.addressOf("inf_ropes"),
+                             globals.addressOf("inf_plan_0"), globals.addressOf(stepSymbol)});
   });
 }
 

@@ -106,8 +106,8 @@ void lower(StepFrame &frame, ir::QuantizeActivationOp op) {
         return SmallVector<Value>{e.maxf(magnitude, carried[0])};
       })[0];
       Value scale = e.divf(highest, e.like(f32, 127));
-      Value isZero = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OEQ, scale,
-                                               e.like(f32, 0));
+      Value isZero =
+          e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OEQ, scale, e.like(f32, 0));
       Value divisor = e.b.create<arith::SelectOp>(e.loc, isZero, e.like(f32, 1), scale);
       e.loop(begin, end, 1, [&](Value i) {
         Value x = e.load(f32, e.at(from, e.mul(i, 4)));

@@ -112,8 +112,8 @@ SmallVector<Value> emitArgMax(Emit &e, Value logits, int64_t experts) {
   return e.loop(e.constI64(0), e.constI64(experts), 1, {e.constI64(0), e.like(e.f32(), lowest)},
                 [&](Value i, ValueRange best) {
                   Value logit = e.load(e.f32(), e.at(logits, e.mul(i, 4)));
-                  Value higher = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OGT, logit,
-                                                           best[1]);
+                  Value higher =
+                      e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OGT, logit, best[1]);
                   Value index = e.b.create<arith::SelectOp>(e.loc, higher, i, best[0]);
                   Value value = e.b.create<arith::SelectOp>(e.loc, higher, logit, best[1]);
                   return SmallVector<Value>{index, value};

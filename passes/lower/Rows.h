@@ -17,15 +17,16 @@ Value emitAngles(StepFrame &frame, llvm::StringRef table, Value row);
 
 /// Where one kv head of this layer stores a row's key and value.
 struct KvPlace {
-  Value key;    ///< element 0 of the key; elements are 16 apart (see inf_kv_group)
-  Value value;  ///< element 0 of the value; elements are adjacent
+  Value key;   ///< element 0 of the key; elements are 16 apart (see inf_kv_group)
+  Value value; ///< element 0 of the value; elements are adjacent
 };
 KvPlace emitKvPlace(StepFrame &frame, llvm::StringRef group, Value row, Value kvHead);
 void emitStoreKey(StepFrame &frame, llvm::StringRef group, Value from, Value to, int64_t headDim);
 void emitStoreValue(StepFrame &frame, llvm::StringRef group, Value from, Value to, int64_t headDim);
 
 /// The k highest of `experts` logits and the softmax over them. Overwrites the logits.
-void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, Value indicesOut, Value weightsOut);
+void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, Value indicesOut,
+              Value weightsOut);
 
 void emitCopy(Emit &e, Value from, Value to, int64_t elements);
 

@@ -70,8 +70,8 @@ void StepFrame::barrier() {
   Value function = e.load(e.ptr(), step, offsetof(inf_step, barrier));
   Value state = e.load(e.ptr(), step, offsetof(inf_step, barrier_state));
   Value index = e.b.create<arith::TruncIOp>(e.loc, e.i32(), thread);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(e.b.getContext()),
-                                          {e.ptr(), e.i32()});
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(e.b.getContext()), {e.ptr(), e.i32()});
   e.b.create<LLVM::CallOp>(e.loc, type, ValueRange{function, state, index});
 }
 

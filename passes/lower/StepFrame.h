@@ -29,13 +29,13 @@ public:
   Emit &e;
   ir::ModelOp model;
   Value step, thread;
-  Value rows, outputRows, threads;  ///< i64
-  Value rowArray, arena, weights;   ///< pointers
-  Value scratch;                    ///< this thread's
-  Value linearArgs, attentionArgs;  ///< stack, for the calls of kernels
+  Value rows, outputRows, threads;              ///< i64
+  Value rowArray, arena, weights;               ///< pointers
+  Value scratch;                                ///< this thread's
+  Value linearArgs, attentionArgs;              ///< stack, for the calls of kernels
   Value xRows, yRows, residualRows, addendRows; ///< stack arrays of row pointers
-  Value kvSlot;                     ///< i64, in a layer
-  Value weightTable;                ///< offsets of the layer's weights, in a layer
+  Value kvSlot;                                 ///< i64, in a layer
+  Value weightTable;                            ///< offsets of the layer's weights, in a layer
 
   /// Rows that a value of the IR has: all rows or the output rows.
   Value rowCount(Value value) { return isOutputRows(value) ? outputRows : rows; }

@@ -76,13 +76,13 @@ ObjectReader::ObjectReader(const json &object, std::string objectPlace)
     : value(&object), place(std::move(objectPlace)) {
   if (!value->is_object())
     fail(ErrorCode::BadInput,
-         "{}: {}, expected an object; the file is damaged or of another version", place,
-         value->type_name());
+         "{}: {}, expected an object; the file is damaged or of another version, get it again",
+         place, value->type_name());
 }
 
 void ObjectReader::refuse(std::string_view key, const std::string &what) const {
-  fail(ErrorCode::BadInput, "{}.{}: {}; the file is damaged or of another version", place, key,
-       what);
+  fail(ErrorCode::BadInput, "{}.{}: {}; the file is damaged or of another version, get it again",
+       place, key, what);
 }
 
 const json &ObjectReader::member(const char *key) {

@@ -58,7 +58,7 @@ TEST(CheckpointRefusal, aShardCutShort) {
     SCOPED_TRACE(bytes);
     CheckpointCopy copy;
     copy.cutFile(secondShard, bytes);
-    copy.expectRefusal(badInput, {secondShard, "expected", "download"});
+    copy.expectRefusal(badInput, {secondShard, "expected", "again"});
   }
 }
 

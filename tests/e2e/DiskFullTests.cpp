@@ -27,12 +27,20 @@ void expectNothingStays(const std::function<Finished(const std::string &path, Ru
 } // namespace
 
 TEST(DiskFull, ofACompile) {
-  // In turn too small for: the linker's script, an object, the linked library, the payload.
+  // In turn too small for: an object, the linked library, the payload, its weights.
   expectNothingStays(
       [](const std::string &path, RunLimits limit) {
         return infc({"compile", tinyModel, "-q", "--target=avx2", "-o", path}, limit);
       },
-      {16, 3000, 40000, 64 << 10, 1 << 20, 9 << 20});
+      {3000, 64 << 10, 1 << 20, 9 << 20});
+}
+
+TEST(DiskFull, ofStandardErrorStillGivesTheExitCode) {
+  const TempFolder folder;
+  RunLimits limit;
+  limit.fileBytes = 10; // stderr is a file here
+  EXPECT_EQ(infc({"compile", folder / "none", "-o", folder / "out"}, limit).code, io);
+  EXPECT_EQ(infrun({folder / "none", "--ids", "1"}, limit).code, io);
 }
 
 TEST(DiskFull, ofEmittedText) {

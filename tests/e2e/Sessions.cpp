@@ -34,8 +34,23 @@ AllLogits soloLogits(const std::string &model, std::span<const int32_t> tokens,
   return prefillLogits(*openSession(model, setup), 0, tokens, chunk);
 }
 
-std::span<const float> row(const AllLogits &logits, size_t index, size_t vocabulary) {
-  return std::span(logits).subspan(index * vocabulary, vocabulary);
+AllLogits logitsAt(Session &session, std::span<const int32_t> tokens,
+                   std::span<const int64_t> positions) {
+  AllLogits found;
+  for (size_t begin = 0; begin < tokens.size(); begin += session.maxRows()) {
+    std::vector<RowRequest> rows;
+    uint32_t outputs = 0;
+    for (size_t i = begin; i < std::min(begin + session.maxRows(), tokens.size()); ++i) {
+      const bool wanted = std::binary_search(positions.begin(), positions.end(), int64_t(i));
+      outputs += wanted;
+      rows.push_back({tokens[i], 0, INF_ROW_PROMPT,
+                      wanted ? uint8_t{INF_OUTPUT_LOGITS} : uint8_t{INF_OUTPUT_NONE}});
+    }
+    const StepResult step = session.step(rows);
+    for (uint32_t output = 0; output < outputs; ++output)
+      found.insert(found.end(), step.logits(output).begin(), step.logits(output).end());
+  }
+  return found;
 }
 
 int32_t highest(std::span<const float> logits) {

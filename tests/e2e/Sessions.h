@@ -29,7 +29,10 @@ AllLogits prefillLogits(Session &session, uint32_t sequence, std::span<const int
 AllLogits soloLogits(const std::string &model, std::span<const int32_t> tokens,
                      const SessionSetup &setup = {}, uint32_t chunk = 0);
 
-std::span<const float> row(const AllLogits &logits, size_t index, size_t vocabulary);
+/// Feeds `tokens` in the largest steps and keeps the logits at `positions` (ascending), one after
+/// the other.
+AllLogits logitsAt(Session &session, std::span<const int32_t> tokens,
+                   std::span<const int64_t> positions);
 
 int32_t highest(std::span<const float> logits);
 double largestDifference(std::span<const float> a, std::span<const float> b);

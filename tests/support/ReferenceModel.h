@@ -1,4 +1,5 @@
-// A model in the IR beside its weights: what the reference interpreter needs to run it at any stage.
+// A model in the IR beside its weights: what the reference interpreter needs to run it at any
+// stage.
 //
 //   ReferenceModel model = ReferenceModel::random(denseModel(), 7);
 //   model.runTo("plan-memory");
@@ -31,7 +32,8 @@ struct ReferenceOptions {
 class ReferenceModel {
 public:
   /// A checkpoint directory or model.json with its weights.
-  static ReferenceModel fromCheckpoint(const std::string &path, const ReferenceOptions &options = {});
+  static ReferenceModel fromCheckpoint(const std::string &path,
+                                       const ReferenceOptions &options = {});
   /// Random finite weights, as `--weights=random:SEED` packs them.
   static ReferenceModel random(const ModelDesc &desc, uint64_t seed,
                                const ReferenceOptions &options = {});
