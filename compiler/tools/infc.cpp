@@ -1,6 +1,8 @@
 // infc: compiles models. Command line only; the work is in compiler/driver.
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -202,6 +204,9 @@ int run(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : int(ErrorCode::Usage);
   }
+  if (std::fflush(stdout) != 0)
+    fail(ErrorCode::Io, "writing to standard output failed: {}; free space or write elsewhere",
+         errnoText(errno));
   return 0;
 }
 
@@ -214,6 +219,9 @@ int main(int argc, char **argv) {
   } catch (const inf::Error &error) {
     inf::say(fmt::format("error: {}", error.what()));
     return int(error.code);
+  } catch (const std::system_error &error) { // fmt::print on a full stdout
+    inf::say(fmt::format("error: {}; free space or write elsewhere", error.what()));
+    return int(inf::ErrorCode::Io);
   } catch (const std::exception &error) {
     inf::say(fmt::format("error: unexpected: {}; this is a bug", error.what()));
     return int(inf::ErrorCode::Internal);

@@ -95,6 +95,21 @@ TEST_P(LinearKernel, ActivationsWorkInTheWidestTileOfEveryFormat) {
     }
 }
 
+/// Few rows take groups of panels (4 on AVX-512, 2 on AVX2), the rest of the panels one at a time.
+TEST_P(LinearKernel, PanelsSideBySideGiveTheStatedBitsWhateverIsLeftOver) {
+  for (WeightFormat format : allFormats)
+    for (Activation activation : allActivations)
+      for (int64_t panels : {1, 2, 3, 4, 5, 8, 9})
+        for (int64_t rows : {1, 2, 3}) {
+          KernelSpec spec = linearSpec(GetParam(), format);
+          spec.activation = activation;
+          spec.bias = spec.scale = spec.addend = spec.residual = true;
+          checkAgainstReferences(spec, {rows, panels, 96});
+          for (spec.rows = 1; spec.rows < 4 && !whyNotGenerable(spec); spec.rows *= 2)
+            checkAgainstReferences(spec, {rows, panels, 32});
+        }
+}
+
 TEST_P(LinearKernel, ResidualMayBeTheOutputItself) {
   KernelSpec spec = linearSpec(GetParam(), WeightFormat::F32);
   spec.residual = true;

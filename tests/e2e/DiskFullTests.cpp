@@ -1,5 +1,6 @@
 // Writing onto a full disk: Io, the bytes that were needed, and nothing half-written stays, neither
 // the output nor a temporary.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/e2e/Models.h"
@@ -41,6 +42,19 @@ TEST(DiskFull, ofStandardErrorStillGivesTheExitCode) {
   limit.fileBytes = 10; // stderr is a file here
   EXPECT_EQ(infc({"compile", folder / "none", "-o", folder / "out"}, limit).code, io);
   EXPECT_EQ(infrun({folder / "none", "--ids", "1"}, limit).code, io);
+}
+
+TEST(DiskFull, ofStandardOutput) {
+  const std::string model = tinyF32("avx2");
+  RunLimits limit;
+  limit.fileBytes = 300; // enough for the message on stderr
+  for (const Arguments &arguments :
+       {Arguments{"inspect", "--json", model}, Arguments{"kernels"},
+        Arguments{"compile", tinyModel, "-q", "--emit=mlir", "-o", "-"}}) {
+    const Finished finished = infc(arguments, limit);
+    EXPECT_EQ(finished.code, io) << arguments.front() << ": " << finished.err;
+    EXPECT_THAT(finished.err, testing::HasSubstr("error: ")) << arguments.front();
+  }
 }
 
 TEST(DiskFull, ofEmittedText) {

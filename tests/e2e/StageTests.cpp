@@ -8,6 +8,8 @@
 
 #include <elf.h>
 
+#include <fmt/ranges.h>
+
 #include "tests/e2e/Golden.h"
 #include "tests/e2e/Models.h"
 #include "tests/e2e/Sessions.h"
@@ -50,21 +52,27 @@ Arguments leavingOut(const Arguments &stages) {
 
 } // namespace
 
-TEST(Stages, stoppedAfterAnyAndResumedTheModelIsTheSame) {
+TEST(Stages, stoppedAfterAnyAndResumedTheIrIsTheSame) {
   const TempFolder folder;
-  const std::vector<uint8_t> direct =
-      readBytes(compiled(tinyModel, {"--target=avx2", "--weights=none"}));
+  const std::string direct = emitted({"--emit=mlir"});
   for (const std::string &stage : stageList()) {
     if (stage == "lower-to-llvm")
       continue; // the last: there is no model left to resume
     const std::string text = emitted({"--emit=mlir", "--stop-after=" + stage});
     EXPECT_THAT(text, HasSubstr("stage = \"" + stage + "\""));
     writeBytes(folder / "stopped.mlir", text);
-    const Finished finished = infc({"compile", folder / "stopped.mlir", "-q", "--target=avx2",
-                                    "--weights=none", "-o", folder / "out.so"});
+    const Finished finished =
+        infc({"compile", folder / "stopped.mlir", "-q", "--target=avx2", "--emit=mlir", "-o", "-"});
     ASSERT_EQ(finished.code, 0) << stage << ": " << finished.err;
-    EXPECT_TRUE(readBytes(folder / "out.so") == direct) << "resumed after " << stage;
+    EXPECT_TRUE(finished.out == direct) << "resumed after " << stage;
   }
+}
+
+TEST(Stages, aModelCompiledFromItsSavedIrIsTheSame) {
+  const TempFolder folder;
+  writeBytes(folder / "saved.mlir", emitted({"--emit=mlir"}));
+  const std::string resumed = compiled(folder / "saved.mlir", {"--target=avx2"});
+  EXPECT_TRUE(readBytes(resumed) == readBytes(compiled(tinyModel, {"--target=avx2"})));
 }
 
 TEST(Stages, theLoweredModuleIsLlvmDialectAndCannotBeResumed) {
@@ -159,15 +167,17 @@ TEST_P(LeftOut, anyOptionalStageOrAllOfThemTheModelComputesTheSame) {
   const std::vector<int32_t> ids = {491, 475, 258, 420, 11,  405, 288, 258, 400,
                                     510, 490, 462, 13,  365, 610, 269, 379};
   const AllLogits fused = soloLogits(tinyF32(GetParam()), ids);
-  std::vector<Arguments> choices;
-  for (const std::string &stage : optionalStages)
-    choices.push_back({stage});
-  choices.push_back(optionalStages);
+  std::vector<Arguments> choices = {optionalStages};
+  if (GetParam() == std::string("avx2")) // which stage ran is the same for every target
+    for (const std::string &stage : optionalStages)
+      choices.push_back({stage});
   for (const Arguments &choice : choices) {
     const std::string model = tinyF32(GetParam(), leavingOut(choice));
     const AllLogits logits = soloLogits(model, ids);
     // Not the bits: see unfusedLogits.
-    EXPECT_LT(largestDifference(logits, fused), unfusedLogits) << testing::PrintToString(choice);
+    const double difference = largestDifference(logits, fused);
+    EXPECT_LT(difference, unfusedLogits) << testing::PrintToString(choice);
+    RecordProperty(fmt::format("{}", fmt::join(choice, "+")), fmt::format("{:.1e}", difference));
     const Finished finished = infrun({model, "--prompt", "Once upon a time", "--max-tokens", "24"});
     EXPECT_EQ(finished.out, ", there was a little girl named Lily. She loved to play with her toys "
                             "and eat yummy food. One day,")

@@ -29,7 +29,7 @@ inline constexpr double perplexity = 0.01;
 /// Logits with KV in bf16, against ir/reference that rounds KV to bf16 too: a key or value within
 /// f32 error of a rounding boundary goes the other way, and is then off by 2^-8 of itself. That is
 /// one element in some 2,000; the softmax averages it over its head and the keys.
-inline constexpr double bf16KvLogits = 2e-2;
+inline constexpr double bf16KvLogits = 1e-2;
 
 /// Logits of the same model compiled without some of the optional stages: a product in one sum or
 /// in parts, a bias before or after, a norm once for all rows or in a product's prologue. All

@@ -2,6 +2,8 @@
 // that a change shows.
 #include "passes/Pipeline.h"
 
+#include <filesystem>
+
 #include "mlir/Pass/Pass.h"
 
 #include <gmock/gmock.h>
@@ -29,6 +31,12 @@ TEST(Pipeline, StagesAreInTheOrderThatEachNeedsOfTheOnesBefore) {
 TEST(Pipeline, OnlyFusionsCanBeLeftOut) {
   EXPECT_THAT(names(true), testing::ElementsAre("fuse-qkv", "fuse-norm", "fuse-rope-append",
                                                 "fuse-router", "fuse-epilogue"));
+}
+
+TEST(Pipeline, EachStageHasALitTestOfItsName) {
+  for (const PipelineStage &stage : pipelineStages())
+    EXPECT_TRUE(std::filesystem::exists(INF_SOURCE_DIR "/tests/passes/" + stage.name + ".mlir"))
+        << stage.name;
 }
 
 TEST(Pipeline, EachStageIsThePassOfItsName) {
