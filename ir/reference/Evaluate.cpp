@@ -1,63 +1,16 @@
-// What each op computes, written from InfOps.td as plainly as it can be. Sums run in double where
-// they are short, and in eight interleaved floats where they are the cost of the whole (dot
-// products): the order is no model of any kernel's.
+// What each op computes, written from InfOps.td as plainly as it can be.
 #include "ir/reference/Evaluate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 
 #include "ir/dialect/RopeFrequencies.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace inf::ir {
 namespace {
-
-float dot(const float *x, const float *y, int64_t n) {
-  std::array<float, 8> sums{};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int lane = 0; lane < 8; ++lane)
-      sums[lane] += x[i + lane] * y[i + lane];
-  for (; i < n; ++i)
-    sums[0] += x[i] * y[i];
-  return std::accumulate(sums.begin(), sums.end(), 0.0f);
-}
-
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
-
-float activate(ActivationAttr activation, float gate, float up) {
-  if (activation.getKind() == ActivationKind::Swiglu)
-    return gate * sigmoid(gate) * up;
-  float limit = float(activation.getLimit().getValueAsDouble());
-  float alpha = float(activation.getAlpha().getValueAsDouble());
-  gate = std::min(gate, limit);
-  up = std::clamp(up, -limit, limit);
-  return (up + 1) * gate * sigmoid(alpha * gate);
-}
-
-float roundToBf16(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, 4);
-  if (std::isfinite(x))
-    bits += 0x7fff + (bits >> 16 & 1);
-  bits &= 0xffff0000;
-  std::memcpy(&x, &bits, 4);
-  return x;
-}
-
-float roundToF16(float x) {
-  bool loses = false;
-  llvm::APFloat value(x);
-  value.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
-  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
-  return value.convertToFloat();
-}
 
 /// Reading weights of the running op.
 class Weights {
@@ -90,19 +43,6 @@ private:
   EvaluationContext &context;
 };
 
-ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps) {
-  ReferenceTensor out = ReferenceTensor::zeros(x.rows, x.width);
-  for (int64_t r = 0; r < x.rows; ++r) {
-    double squares = 0;
-    for (int64_t i = 0; i < x.width; ++i)
-      squares += double(x.row(r)[i]) * x.row(r)[i];
-    float scale = float(1 / std::sqrt(squares / double(x.width) + eps));
-    for (int64_t i = 0; i < x.width; ++i)
-      out.row(r)[i] = weight[size_t(i)] * (x.row(r)[i] * scale);
-  }
-  return out;
-}
-
 /// x . weight[expert]^T, the weight read in strips so that it is never held whole.
 ReferenceTensor multiply(Weights &weights, const ReferenceTensor &x, Value weight, int64_t expert) {
   auto type = cast<WeightType>(weight.getType());
@@ -115,33 +55,6 @@ ReferenceTensor multiply(Weights &weights, const ReferenceTensor &x, Value weigh
       for (int64_t n = 0; n < count; ++n)
         out.row(r)[first + n] = dot(x.row(r), rows.data() + n * x.width, x.width);
   }
-  return out;
-}
-
-void addVector(ReferenceTensor &x, const std::vector<float> &vector) {
-  for (int64_t r = 0; r < x.rows; ++r)
-    for (int64_t i = 0; i < x.width; ++i)
-      x.row(r)[i] += vector[size_t(i)];
-}
-
-void addTensor(ReferenceTensor &x, const ReferenceTensor &other) {
-  for (size_t i = 0; i < x.values.size(); ++i)
-    x.values[i] += other.values[i];
-}
-
-ReferenceTensor gated(const ReferenceTensor &x, ActivationAttr activation) {
-  int64_t half = x.width / 2;
-  ReferenceTensor out = ReferenceTensor::zeros(x.rows, half);
-  for (int64_t r = 0; r < x.rows; ++r)
-    for (int64_t i = 0; i < half; ++i)
-      out.row(r)[i] = activate(activation, x.row(r)[i], x.row(r)[half + i]);
-  return out;
-}
-
-ReferenceTensor slice(const ReferenceTensor &x, int64_t begin, int64_t width) {
-  ReferenceTensor out = ReferenceTensor::zeros(x.rows, width);
-  for (int64_t r = 0; r < x.rows; ++r)
-    std::copy_n(x.row(r) + begin, width, out.row(r));
   return out;
 }
 
@@ -174,28 +87,6 @@ void append(EvaluationContext &context, const ReferenceTensor &k, const Referenc
                      roundToBf16);
 }
 
-/// One row and head: softmax over the keys it sees, the sink in the denominator.
-void attendHead(const ReferenceCache &cache, const float *q, const float *sink, int64_t first,
-                int64_t last, int64_t kvHead, int64_t headDim, float scale, float *out) {
-  std::vector<float> logits;
-  float highest = sink ? *sink : -INFINITY;
-  for (int64_t key = first; key <= last; ++key) {
-    logits.push_back(scale * dot(q, cache.keys.row(key) + kvHead * headDim, headDim));
-    highest = std::max(highest, logits.back());
-  }
-  double sum = sink ? std::exp(double(*sink) - highest) : 0;
-  for (float &logit : logits) {
-    logit = std::exp(logit - highest);
-    sum += logit;
-  }
-  std::vector<float> total(size_t(headDim), 0.0f);
-  for (int64_t key = first; key <= last; ++key)
-    for (int64_t d = 0; d < headDim; ++d)
-      total[size_t(d)] += logits[size_t(key - first)] * cache.values.row(key)[kvHead * headDim + d];
-  for (int64_t d = 0; d < headDim; ++d)
-    out[d] = float(total[size_t(d)] / sum);
-}
-
 ReferenceTensor attend(EvaluationContext &context, AttentionOp op) {
   const ReferenceTensor &q = context.values.at(op.getQ());
   auto group = context.model.lookupSymbol<KvGroupOp>(op.getGroupAttr());
@@ -211,31 +102,6 @@ ReferenceTensor attend(EvaluationContext &context, AttentionOp op) {
                  sinks.empty() ? nullptr : &sinks[size_t(head)],
                  window ? std::max<int64_t>(0, r - window + 1) : 0, r, head / queriesPerKv, headDim,
                  float(op.getScale().convertToDouble()), out.row(r) + head * headDim);
-  return out;
-}
-
-struct TopK {
-  ReferenceTensor experts, weights;
-};
-
-TopK topK(const ReferenceTensor &logits, int64_t k) {
-  TopK out{ReferenceTensor::zeros(logits.rows, k), ReferenceTensor::zeros(logits.rows, k)};
-  out.experts.indices.resize(size_t(logits.rows * k));
-  for (int64_t r = 0; r < logits.rows; ++r) {
-    std::vector<int32_t> order(size_t(logits.width));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int32_t a, int32_t b) { return logits.row(r)[a] > logits.row(r)[b]; });
-    double sum = 0;
-    for (int64_t i = 0; i < k; ++i) {
-      float e = std::exp(logits.row(r)[order[size_t(i)]] - logits.row(r)[order[0]]);
-      out.experts.indices[size_t(r * k + i)] = order[size_t(i)];
-      out.weights.row(r)[i] = e;
-      sum += e;
-    }
-    for (int64_t i = 0; i < k; ++i)
-      out.weights.row(r)[i] = float(out.weights.row(r)[i] / sum);
-  }
   return out;
 }
 
@@ -286,31 +152,6 @@ ReferenceTensor expertDown(Weights &weights, const ReferenceTensor &x,
   int64_t width = x.width / k;
   return multiplyChosen(weights, experts, k, weight, bias, width,
                         [&](int64_t r, int64_t i) { return x.row(r) + i * width; });
-}
-
-ReferenceTensor weightedSum(const ReferenceTensor &partials, const ReferenceTensor &weights,
-                            const ReferenceTensor *residual) {
-  int64_t k = weights.width, width = partials.width / k;
-  ReferenceTensor out = residual ? *residual : ReferenceTensor::zeros(partials.rows, width);
-  for (int64_t r = 0; r < out.rows; ++r)
-    for (int64_t choice = 0; choice < k; ++choice)
-      for (int64_t i = 0; i < width; ++i)
-        out.row(r)[i] += weights.row(r)[choice] * partials.row(r)[choice * width + i];
-  return out;
-}
-
-ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block) {
-  ReferenceTensor out = x;
-  for (int64_t r = 0; r < x.rows; ++r)
-    for (int64_t begin = 0; begin < x.width; begin += block) {
-      float highest = 0;
-      for (int64_t i = begin; i < begin + block; ++i)
-        highest = std::max(highest, std::abs(x.row(r)[i]));
-      float scale = highest / 127;
-      for (int64_t i = begin; i < begin + block && scale > 0; ++i)
-        out.row(r)[i] = std::clamp(std::nearbyint(x.row(r)[i] / scale), -127.0f, 127.0f) * scale;
-    }
-  return out;
 }
 
 ReferenceTensor linear(EvaluationContext &context, LinearOp op) {

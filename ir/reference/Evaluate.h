@@ -1,15 +1,11 @@
 // One op at a time.
 #pragma once
 
+#include "ir/reference/Arithmetic.h"
 #include "ir/reference/Interpreter.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace inf::ir {
-
-/// Keys and values of the running layer: one row per position.
-struct ReferenceCache {
-  ReferenceTensor keys, values;
-};
 
 struct EvaluationContext {
   EvaluationContext(ModelOp modelOp, WeightReader &weightReader,
@@ -22,7 +18,7 @@ struct EvaluationContext {
   const std::vector<int64_t> &outputs;
   llvm::DenseMap<mlir::Value, ReferenceTensor> values;
   llvm::DenseMap<mlir::Value, WeightOp> weights;
-  ReferenceCache cache;
+  ReferenceCache cache; ///< of the running layer
 };
 
 /// Evaluates `op`, from and to context.values.

@@ -26,7 +26,8 @@ inline constexpr uint64_t panelRows = 16;
 /// Packed weights start at multiples of this in the weights region.
 inline constexpr uint64_t weightAlignment = 64;
 
-inline constexpr std::array<std::string_view, 4> weightFormatNames = {"f32", "f16", "bf16", "mxfp4"};
+inline constexpr std::array<std::string_view, 4> weightFormatNames = {"f32", "f16", "bf16",
+                                                                      "mxfp4"};
 inline constexpr std::array<std::string_view, 5> packedLayoutNames = {
     "vector", "vector_pairs", "rows", "panel16", "panel16_pairs"};
 

@@ -1,8 +1,8 @@
 /* The contract between a compiled model (model.so) and the runtime. Plain C.
  *
- * A model.so exports one symbol, `inf_model_query`. It has no mutable globals, needs no library, and
- * does no allocation, I/O or locking: everything a step touches is passed in `inf_step`. Several
- * models and several sessions live in one process.
+ * A model.so exports one symbol, `inf_model_query`. It has no mutable globals, needs no library,
+ * and does no allocation, I/O or locking: everything a step touches is passed in `inf_step`.
+ * Several models and several sessions live in one process.
  *
  * A step is one SPMD program: the runtime calls `model->step(&step, thread)` on `step.threads`
  * threads at once; the threads meet at `step.barrier`. It runs any mix of rows: chunks of prompts,
@@ -53,7 +53,7 @@ typedef struct inf_kv_group {
   uint32_t block_tokens; /* multiple of INF_KEY_TILE */
   uint32_t slots;        /* layers in the group */
   uint32_t kv_heads, head_dim;
-  uint32_t window;       /* keys a query sees including itself; 0: all */
+  uint32_t window; /* keys a query sees including itself; 0: all */
   uint32_t reserved;
   uint64_t head_bytes, value_offset, slot_bytes, block_bytes;
   const uint32_t *layers; /* [slots] model layer of each slot */
@@ -73,7 +73,7 @@ typedef struct inf_plan {
   uint32_t struct_bytes;
   uint32_t max_rows, max_output_rows;
   uint32_t reserved;
-  uint64_t arena_bytes;   /* shared by all threads, 64-byte aligned; contents need no initialising */
+  uint64_t arena_bytes; /* shared by all threads, 64-byte aligned; contents need no initialising */
   uint64_t scratch_bytes; /* per thread, multiple of 64 */
 } inf_plan;
 
@@ -84,28 +84,29 @@ typedef struct inf_kv_view {
   int64_t table_stride;
 } inf_kv_view;
 
-/* Per-output scale and per-row addend of one linear for one adapter. Reserved: null in version 1. */
+/* Per-output scale and per-row addend of one linear for one adapter. Reserved: null in version 1.
+ */
 typedef struct inf_adapter inf_adapter;
 
 typedef struct inf_step {
   uint32_t struct_bytes;
-  uint32_t rows;        /* 1 .. max_rows */
-  uint32_t output_rows; /* rows whose `output` is not NONE, <= max_output_rows */
-  uint32_t threads;     /* >= 1 */
-  const inf_row *row;            /* [rows] */
-  const int32_t *output_row;     /* [output_rows] ascending indices into row[] */
-  const uint8_t *weights;        /* the weights region, 64-byte aligned */
-  uint8_t *arena;                /* plan->arena_bytes */
-  uint8_t *scratch;              /* [threads] x plan->scratch_bytes */
-  const inf_kv_view *kv;         /* [kv_groups] */
-  const float *const *rope;      /* [ropes] -> [rows][2][head_dim / 2]: cos, then sin */
-  float *logits;                 /* [output_rows][logits_stride]; null: no row wants logits */
-  float *hidden;                 /* [output_rows][hidden_stride] after the final norm; null: none */
-  float *taps;                   /* [layers + 1][rows][hidden_stride]: the residual stream before
-                                    layer 0 and after each layer; null: none */
+  uint32_t rows;             /* 1 .. max_rows */
+  uint32_t output_rows;      /* rows whose `output` is not NONE, <= max_output_rows */
+  uint32_t threads;          /* >= 1 */
+  const inf_row *row;        /* [rows] */
+  const int32_t *output_row; /* [output_rows] ascending indices into row[] */
+  const uint8_t *weights;    /* the weights region, 64-byte aligned */
+  uint8_t *arena;            /* plan->arena_bytes */
+  uint8_t *scratch;          /* [threads] x plan->scratch_bytes */
+  const inf_kv_view *kv;     /* [kv_groups] */
+  const float *const *rope;  /* [ropes] -> [rows][2][head_dim / 2]: cos, then sin */
+  float *logits;             /* [output_rows][logits_stride]; null: no row wants logits */
+  float *hidden;             /* [output_rows][hidden_stride] after the final norm; null: none */
+  float *taps;               /* [layers + 1][rows][hidden_stride]: the residual stream before
+                                layer 0 and after each layer; null: none */
   void (*barrier)(void *state, uint32_t thread);
   void *barrier_state;
-  const inf_adapter *adapters;   /* null in version 1 */
+  const inf_adapter *adapters; /* null in version 1 */
 } inf_step;
 
 typedef struct inf_model {
@@ -123,7 +124,8 @@ typedef struct inf_model {
   void (*step)(const inf_step *step, uint32_t thread);
 } inf_model;
 
-/* `const inf_model *inf_model_query(uint32_t runtime_version)`: null for a version it can't serve. */
+/* `const inf_model *inf_model_query(uint32_t runtime_version)`: null for a version it can't serve.
+ */
 typedef const inf_model *(*inf_model_query_fn)(uint32_t runtime_version);
 
 #ifdef __cplusplus

@@ -16,12 +16,12 @@ namespace inf {
 
 /// Why a program ends; the value is the process's exit code (README.md lists them).
 enum class ErrorCode : int {
-  Internal = 1,  ///< a bug of ours
-  Usage = 2,     ///< a flag, a request or a combination that cannot work
-  Machine = 3,   ///< this CPU or OS lacks what the model needs
-  BadInput = 4,  ///< a model, checkpoint, tokenizer or .so that is broken or unknown
-  Io = 5,        ///< reading or writing failed (missing file, disk full)
-  TooLong = 6,   ///< prompt or request beyond the context
+  Internal = 1, ///< a bug of ours
+  Usage = 2,    ///< a flag, a request or a combination that cannot work
+  Machine = 3,  ///< this CPU or OS lacks what the model needs
+  BadInput = 4, ///< a model, checkpoint, tokenizer or .so that is broken or unknown
+  Io = 5,       ///< reading or writing failed (missing file, disk full)
+  TooLong = 6,  ///< prompt or request beyond the context
 };
 
 class Error : public std::runtime_error {

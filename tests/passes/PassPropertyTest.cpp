@@ -96,7 +96,7 @@ TEST_P(PassProperty, EveryStageKeepsTheOutputs) {
   ReferenceModel model = subject.make({});
   ir::ReferenceResult before = evaluate(model, subject.vocabulary);
   for (const PipelineStage &stage : pipelineStages()) {
-    SCOPED_TRACE(stage.name);
+    SCOPED_TRACE(stage.name + ", weights of seed " + std::to_string(seed));
     model.runTo(stage.name);
     ir::ReferenceResult after = evaluate(model, subject.vocabulary);
     expectSame(before, after, toleranceOf(stage.name));
