@@ -97,6 +97,8 @@ void checkActivation(const std::string &where, const ActivationDesc &activation)
 
 void checkMoe(const std::string &where, const MoeDesc &moe) {
   checkDimension(where + ".experts", moe.experts);
+  if (moe.experts == 1) // a router over one expert routes nothing
+    refuse(where + ".experts", "expected 2 or more, found 1; describe the layer with an \"mlp\"");
   checkDimension(where + ".intermediate", moe.intermediate);
   if (moe.topK == 0 || moe.topK > moe.experts)
     refuse(where + ".top_k", "expected 1 to {} (experts), found {}", moe.experts, moe.topK);

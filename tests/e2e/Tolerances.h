@@ -6,7 +6,7 @@ namespace inf::test {
 
 /// Logits against the published implementation or ir/reference, both f32 with KV in f32. They reach
 /// 30, and differ by the order of f32 sums: 6 layers of sums of up to 512 products, each off by
-/// some 1e-6 of its terms. The bound.
+/// some 1e-6 of its terms. What the project promises.
 inline constexpr double goldenLogits = 2e-3;
 
 /// Logits against ir/reference on the same weights, KV in f32. Only the order of sums and the last
@@ -22,7 +22,7 @@ inline constexpr double sureMargin = 0.01;
 /// roundings of 6e-8 in 6 layers, which partly cancel.
 inline constexpr double hiddenRelative = 2e-5;
 
-/// Perplexity of the held-out text; the bound.
+/// Perplexity of the held-out text, to two digits.
 inline constexpr double goldenPerplexity = 18.42;
 inline constexpr double perplexity = 0.01;
 

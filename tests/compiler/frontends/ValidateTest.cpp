@@ -89,6 +89,15 @@ TEST(Validate, refusesMoreChosenExpertsThanThereAre) {
               HasSubstr("blocks.layer.moe.top_k: expected 1 to 8 (experts), found 9"));
 }
 
+TEST(Validate, refusesARouterOverOneExpert) {
+  EXPECT_THAT(refusal([](ModelDesc &d) {
+                block(d).mlp.reset();
+                block(d).moe = someMoe();
+                block(d).moe->experts = 1;
+              }),
+              HasSubstr("blocks.layer.moe.experts: expected 2 or more, found 1"));
+}
+
 TEST(Validate, refusesBothOrNeitherOfMlpAndMoe) {
   EXPECT_THAT(refusal([](ModelDesc &d) { block(d).moe = someMoe(); }), HasSubstr("found both"));
   EXPECT_THAT(refusal([](ModelDesc &d) { block(d).mlp.reset(); }), HasSubstr("found neither"));
