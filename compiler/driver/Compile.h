@@ -38,8 +38,10 @@ struct CompileOptions {
   std::string saveIrDirectory;   ///< one numbered file per stage that changed something
   std::set<std::string> without; ///< optional stages to leave out
   int64_t maxRows = 256;
-  int64_t maxOutputRows = 0;                       ///< 0: 64, or maxRows where that is fewer
-  unsigned threads = 1;                            ///< for packing weights
+  int64_t maxOutputRows = 0; ///< 0: 64, or maxRows where that is fewer
+  unsigned threads = 1;      ///< for packing weights
+  /// Options the user named ("--target"): one that a .mlir input has decided otherwise is refused.
+  std::set<std::string> asked;
   Progress progress;                               ///< packing
   std::function<void(const std::string &)> report; ///< a line about what was decided
 };

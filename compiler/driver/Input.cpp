@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "codegen/Target.h"
 #include "compiler/driver/ModelFacts.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/import/BuildModel.h"
@@ -60,6 +61,29 @@ void checkVocabulary(const CompileOptions &options, ir::ModelOp model, const std
         fmt::format("vocabulary: {} of {} rows have no token (padding)", rows - ids, rows));
 }
 
+/// IR carries its decisions; an option that would decide one again must not be ignored in silence.
+void checkResumed(const CompileOptions &options, ir::ModelOp model) {
+  auto refuse = [&](const char *option, const std::string &why) {
+    if (options.asked.count(option))
+      fail(ErrorCode::Usage, "{} comes too late for {}: {}", option, options.input, why);
+  };
+  refuse("--kv", "the element of each inf.kv_group says it; edit that");
+  if (model.getTarget() && model.getTarget()->str() != targetByName(options.target).name)
+    refuse("--target", fmt::format("its kernels were selected for {}; go on from a stage before "
+                                   "select-kernels, or leave the option out",
+                                   model.getTarget()->str()));
+  if (model.getMaxRows() && int64_t(*model.getMaxRows()) != options.maxRows)
+    refuse("--max-rows",
+           fmt::format("its memory was planned for {} rows; go on from a stage before "
+                       "plan-memory, or leave the option out",
+                       *model.getMaxRows()));
+  if (model.getMaxOutputRows() && int64_t(*model.getMaxOutputRows()) != options.maxOutputRows)
+    refuse("--max-output-rows",
+           fmt::format("its memory was planned for {} output rows; go on from a stage before "
+                       "plan-memory, or leave the option out",
+                       *model.getMaxOutputRows()));
+}
+
 std::string checkpointDirectory(const CompileOptions &options, ir::ModelOp model) {
   if (!options.weights.directory.empty())
     return options.weights.directory;
@@ -77,6 +101,8 @@ LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
   loaded.module = options.input.ends_with(".mlir") ? parseModule(context, options.input)
                                                    : importModel(context, options);
   ir::ModelOp model = theModel(*loaded.module);
+  if (options.input.ends_with(".mlir"))
+    checkResumed(options, model);
   loaded.tokenizerJson = readNamedFile(options, model.getTokenizer());
   loaded.chatTemplate = readNamedFile(options, model.getChatTemplate());
   checkVocabulary(options, model, loaded.tokenizerJson);

@@ -70,8 +70,11 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
       ->check(CLI::Range(1, 256));
   command->add_flag("-q,--quiet", flags.quiet, "no notes on stderr");
   command->footer("example: infc compile gpt-oss-20b/ --target=avx512 -o gpt-oss-20b.so");
-  command->callback([&flags] {
+  command->callback([&flags, command] {
     CompileOptions &chosen = flags.options;
+    for (const char *option : {"--target", "--kv", "--max-rows", "--max-output-rows"})
+      if (command->count(option))
+        chosen.asked.insert(option);
     chosen.weights = parseWeightsChoice(flags.weights);
     chosen.emit = parseEmit(flags.emit);
     chosen.readsWeights = chosen.emit == EmitAs::So;

@@ -116,11 +116,23 @@ TEST_F(EditedIr, aKernelOfALesserTargetServesAWiderOne) {
             0);
   const std::vector<uint8_t> wide = readBytes(folder / "wide.mlir");
   const Finished finished = resume(
-      edited({wide.begin(), wide.end()}, headOp, "inf_linear_bf16_f32_r8__avx512", headKernel));
+      edited({wide.begin(), wide.end()}, headOp, "inf_linear_bf16_f32_r8__avx512", headKernel),
+      "avx512");
   ASSERT_EQ(finished.code, 0) << finished.err;
   EXPECT_EQ(inspect("edited.so")["target"], "avx512");
   EXPECT_THAT(usersOf(inspect("edited.so"), headKernel), testing::HasSubstr("lm_head"));
   expectSameBits();
+}
+
+TEST_F(EditedIr, anOptionThatTheIrHasDecidedOtherwiseIsRefusedNotIgnored) {
+  expectRefused(resume(saved("select-kernels"), "avx512"), 2, {"--target", "selected for avx2"});
+  for (const char *option : {"--kv=bf16", "--max-rows=7", "--max-output-rows=3"}) {
+    writeBytes(folder / "planned.mlir", saved("plan-memory"));
+    const std::string name(option, std::string(option).find('='));
+    expectRefused(
+        infc({"compile", folder / "planned.mlir", "-q", option, "-o", folder / "edited.so"}), 2,
+        {name, "too late"});
+  }
 }
 
 TEST_F(EditedIr, anotherFormatWithItsKernelIsPackedAndTheTextStays) {
