@@ -19,14 +19,18 @@ int64_t rowStride(Value value) {
 }
 
 bool isOutputRows(Value value) {
+  auto isActivations = [](Value operand) { return isa<RankedTensorType>(operand.getType()); };
   Operation *op = value.getDefiningOp();
-  if (!op || isa<ir::LayerOp>(op))
-    return false;
-  if (isa<ir::OutputRowsOp>(op))
-    return true;
-  return llvm::any_of(op->getOperands(), [](Value operand) {
-    return isa<RankedTensorType>(operand.getType()) && isOutputRows(operand);
-  });
+  while (op && !isa<ir::LayerOp>(op)) {
+    if (isa<ir::OutputRowsOp>(op))
+      return true;
+    // All activations of an op have the same rows (inf.step, C3): following one is enough.
+    auto operand = llvm::find_if(op->getOperands(), isActivations);
+    if (operand == op->operand_end())
+      return false;
+    op = (*operand).getDefiningOp();
+  }
+  return false;
 }
 
 int64_t bufferBytes(Value value, int64_t maxRows, int64_t maxOutputRows) {
