@@ -30,7 +30,7 @@ struct CompileOptions {
   std::string output; ///< file to write; "-" is standard output for text
   std::string target = "native";
   std::string quantPolicy = "none";
-  std::string kvElement = "bf16";
+  std::string kvElement = "f32";
   WeightsChoice weights;
   EmitAs emit = EmitAs::So;
   bool readsWeights = true;      ///< false: a checkpoint is neither needed nor looked at

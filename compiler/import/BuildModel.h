@@ -12,7 +12,7 @@
 namespace inf {
 
 struct ImportOptions {
-  std::string kvElement = "bf16"; ///< "f32" or "bf16"
+  std::string kvElement = "f32"; ///< "f32" or "bf16"
   int64_t kvBlockTokens = 64;
 };
 

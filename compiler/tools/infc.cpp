@@ -58,7 +58,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
                       "avx2, avx512, native, ... (infc targets lists all)");
   command->add_option("--weights", flags.weights, "DIR, none, or random:SEED");
   command->add_option("--quant", options.quantPolicy, "none: keep the checkpoint's formats");
-  command->add_option("--kv", options.kvElement, "format of cached keys and values: bf16, f32");
+  command->add_option("--kv", options.kvElement, "format of cached keys and values: f32, bf16");
   command->add_option("--max-rows", options.maxRows, "rows one step may have");
   command->add_option("--max-output-rows", options.maxOutputRows,
                       "of those, rows with logits (64)");
