@@ -46,7 +46,7 @@ PackedWeight packedOf(ir::WeightOp weight) {
 }
 
 /// Packed bytes that one generated token reads of `weight` as an operand of `op`.
-uint64_t bytesRead(mlir::Operation *op, mlir::Value value, ir::WeightOp weight) {
+uint64_t bytesRead(mlir::Operation *op, ir::WeightOp weight) {
   uint64_t bytes = *weight.getBytes();
   if (mlir::isa<ir::EmbeddingOp>(op))
     return bytes / uint64_t(weight.getType().getRows());
@@ -58,7 +58,6 @@ uint64_t bytesRead(mlir::Operation *op, mlir::Value value, ir::WeightOp weight) 
     return chosen(up.getExperts());
   if (auto down = mlir::dyn_cast<ir::ExpertDownOp>(op))
     return chosen(down.getExperts());
-  (void)value;
   return bytes;
 }
 
@@ -67,7 +66,7 @@ uint64_t bytesPerToken(ir::ModelOp model) {
   model.walk([&](mlir::Operation *op) {
     for (const WeightUse &use : weightUses(op))
       for (ir::WeightOp weight : weightsBehind(model, use.value))
-        total += bytesRead(op, use.value, weight);
+        total += bytesRead(op, weight);
   });
   return total;
 }
