@@ -52,7 +52,7 @@ struct HeadRange {
 };
 
 std::vector<HeadRange> subGroups(const KernelSpec &spec) {
-  const unsigned most = spec.isa == KernelIsa::Avx512 ? 16 : 6;
+  const unsigned most = isWide(spec.isa) ? 16 : 6;
   const unsigned parts = (spec.group + most - 1) / most;
   std::vector<HeadRange> ranges;
   for (unsigned part = 0; part < parts; ++part) {

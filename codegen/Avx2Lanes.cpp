@@ -11,10 +11,8 @@ class Avx2Lanes final : public LanesEmitter {
 public:
   explicit Avx2Lanes(KernelAssembler &kernelAssembler) : LanesEmitter(kernelAssembler) {}
 
-  void setZero(const Lanes16 &to) override {
-    for (const VectorRegister &part : to.parts)
-      assembler.vxorps(part, part, part);
-  }
+  using LanesEmitter::setZero;
+  void setZero(const Xbyak::Ymm &to) override { assembler.vxorps(to, to, to); }
 
   void negate(const Lanes16 &x) override {
     for (const VectorRegister &part : x.parts)
@@ -26,6 +24,13 @@ public:
     assembler.vbroadcastss(factor, assembler.dword[scalar]);
     for (unsigned part = 0; part < 2; ++part)
       assembler.vfmadd231ps(accumulator.parts[part], a.parts[part], factor);
+  }
+
+  void addBroadcast(const Lanes16 &x, const Address &scalar) override {
+    const VectorRegister term = takeRegister("broadcast term");
+    assembler.vbroadcastss(term, assembler.dword[scalar]);
+    for (const VectorRegister &part : x.parts)
+      assembler.vaddps(part, part, term);
   }
 
   void multiplyBroadcast(const Lanes16 &x, const Address &scalar) override {
@@ -70,8 +75,10 @@ public:
   }
 
   /// vpermps looks at 3 bits of an index: the 8 magnitudes, in one ymm; the sign bit is moved over.
-  Lanes16 takeCodeTable() override {
+  Lanes16 takeCodeTable(WeightFormat format) override {
     Lanes16 table;
+    if (format != WeightFormat::MXFP4)
+      return table;
     table.parts.push_back(takeRegister("code table"));
     const std::vector<uint32_t> values = mxfp4CodeBits();
     const Xbyak::Label &label = assembler.constant({values.begin(), values.begin() + 8});
@@ -79,8 +86,13 @@ public:
     return table;
   }
 
-  void codeValues(const Lanes16 &to, const Lanes16 &table, const Address &line,
-                  unsigned shift) override {
+  Xbyak::Address constantOperand(uint32_t bits) override {
+    return assembler.ptr[assembler.rip + assembler.constant(std::vector<uint32_t>(8, bits))];
+  }
+
+protected:
+  void mxfp4Values(const Lanes16 &to, const Lanes16 &table, const Address &line,
+                   unsigned shift) override {
     const VectorRegister sign = takeRegister("code signs");
     for (unsigned part = 0; part < 2; ++part) {
       const Xbyak::Ymm &value = to.parts[part];
@@ -93,9 +105,8 @@ public:
     }
   }
 
-protected:
-  Xbyak::Address constantOperand(uint32_t bits) override {
-    return assembler.ptr[assembler.rip + assembler.constant(std::vector<uint32_t>(8, bits))];
+  void bitAnd(const Xbyak::Ymm &x, uint32_t bits) override {
+    assembler.vpand(x, x, constantOperand(bits));
   }
 
   /// Lanes 8 apart are the two registers; only the first half is folded on.

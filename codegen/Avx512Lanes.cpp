@@ -12,9 +12,8 @@ class Avx512Lanes final : public LanesEmitter {
 public:
   explicit Avx512Lanes(KernelAssembler &kernelAssembler) : LanesEmitter(kernelAssembler) {}
 
-  void setZero(const Lanes16 &to) override {
-    assembler.vpxord(to.parts[0], to.parts[0], to.parts[0]);
-  }
+  using LanesEmitter::setZero;
+  void setZero(const Xbyak::Ymm &to) override { assembler.vpxord(to, to, to); }
 
   void negate(const Lanes16 &x) override {
     assembler.vpxord(x.parts[0], x.parts[0], constantOperand(0x80000000u));
@@ -22,6 +21,10 @@ public:
 
   void fmaBroadcast(const Lanes16 &accumulator, const Lanes16 &a, const Address &scalar) override {
     assembler.vfmadd231ps(accumulator.parts[0], a.parts[0], assembler.ptr_b[scalar]);
+  }
+
+  void addBroadcast(const Lanes16 &x, const Address &scalar) override {
+    assembler.vaddps(x.parts[0], x.parts[0], assembler.ptr_b[scalar]);
   }
 
   void multiplyBroadcast(const Lanes16 &x, const Address &scalar) override {
@@ -57,14 +60,21 @@ public:
   }
 
   /// vpermps looks at 4 bits of an index: all 16 values in one zmm.
-  Lanes16 takeCodeTable() override {
+  Lanes16 takeCodeTable(WeightFormat format) override {
+    if (format != WeightFormat::MXFP4)
+      return {};
     Lanes16 table = take("code table");
     setBits(table, mxfp4CodeBits());
     return table;
   }
 
-  void codeValues(const Lanes16 &to, const Lanes16 &table, const Address &line,
-                  unsigned shift) override {
+  Xbyak::Address constantOperand(uint32_t bits) override {
+    return assembler.ptr_b[assembler.rip + assembler.constant({bits})];
+  }
+
+protected:
+  void mxfp4Values(const Lanes16 &to, const Lanes16 &table, const Address &line,
+                   unsigned shift) override {
     const Xbyak::Ymm &value = to.parts[0];
     if (shift == 0)
       assembler.vmovups(value, assembler.ptr[line]);
@@ -73,9 +83,8 @@ public:
     assembler.vpermps(value, value, table.parts[0]);
   }
 
-protected:
-  Xbyak::Address constantOperand(uint32_t bits) override {
-    return assembler.ptr_b[assembler.rip + assembler.constant({bits})];
+  void bitAnd(const Xbyak::Ymm &x, uint32_t bits) override {
+    assembler.vpandd(x, x, constantOperand(bits));
   }
 
   void foldHalves(const Lanes16 &x, Fold fold) override {

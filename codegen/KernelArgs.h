@@ -19,11 +19,16 @@ namespace inf {
 ///          column joins the even chain); then even + odd.
 ///   mxfp4: per block of 32 columns one FMA chain from 0 in ascending k of (code value * x), then
 ///          total = fma(chain, scale, total), from 0. scale = 2^(byte - 127), byte 0..254.
+///   q8 input, weights in a block format: per block of 32 columns the exact integer
+///          c = sum of code * q, mxfp4 codes counted twice (-12..12), then
+///          total = fma(float(c), w * a, total), from 0, with the block's scales w of the weight
+///          and a of the row, w * a rounded; int4a: then total = fma(minimum * a, float(sum of q),
+///          total); mxfp4: in the end total * 0.5.
 /// Neither weights nor x are read behind their end. y may equal residual (in place). Padding
 /// outputs of the last panel are written too: rows of buffers are padded to 16 floats.
 struct LinearArgs {
   const uint8_t *weights;       ///< first panel (or pair)
-  const float *const *x;        ///< [rows] -> [columns]
+  const void *const *x;         ///< [rows] -> f32 [columns], or a q8 row (abi/ActivationRows.h)
   float *const *y;              ///< [rows] -> first output of the slice
   const float *bias;            ///< slice of the packed vector: 16 a panel (32 a pair: gate, up)
   const float *scale;           ///< likewise
@@ -31,7 +36,7 @@ struct LinearArgs {
   const float *const *residual; ///< [rows] -> first output of the slice
   int64_t rows;                 ///< >= 1, any
   int64_t panels;               ///< >= 1; pairs with swiglu
-  int64_t columns;              ///< k, >= 1; for mxfp4 a multiple of 32
+  int64_t columns;              ///< k, >= 1; for block formats a multiple of 32
   float swigluLimit;            ///< clamped form: gate <= limit, -limit <= up <= limit
   float swigluAlpha;            ///< clamped form: (up + 1) * gate * sigmoid(alpha * gate)
 };

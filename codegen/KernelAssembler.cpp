@@ -21,14 +21,14 @@ static std::vector<int> generalRegisters(unsigned saved) {
 }
 
 static std::vector<int> vectorRegisters(KernelIsa isa) {
-  std::vector<int> numbers(isa == KernelIsa::Avx512 ? 32 : 16);
+  std::vector<int> numbers(isWide(isa) ? 32 : 16);
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
 
 /// k0 is left out: as a write mask it means "all lanes".
 static std::vector<int> maskRegisters(KernelIsa isa) {
-  if (isa != KernelIsa::Avx512)
+  if (!isWide(isa))
     return {};
   return {1, 2, 3, 4, 5, 6, 7};
 }

@@ -2,6 +2,8 @@
 // there is exactly one spelling for each kernel.
 #include "codegen/KernelSpec.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -12,7 +14,10 @@ namespace {
 constexpr std::string_view linearPrefix = "inf_linear_";
 constexpr std::string_view attentionPrefix = "inf_attention_";
 
-std::string_view isaName(KernelIsa isa) { return isa == KernelIsa::Avx512 ? "avx512" : "avx2"; }
+/// In the order of KernelIsa and of InputFormat.
+constexpr std::array<std::string_view, 5> isaNames = {"avx2", "avxvnni", "avx512", "avx512vnni",
+                                                      "avx512vbmi"};
+constexpr std::array<std::string_view, 2> inputNames = {"f32", "q8"};
 
 std::string_view activationSuffix(Activation activation) {
   switch (activation) {
@@ -27,16 +32,17 @@ std::string_view activationSuffix(Activation activation) {
 }
 
 std::string linearSymbol(const KernelSpec &spec) {
-  return fmt::format("{}{}_f32_r{}{}{}{}{}{}__{}", linearPrefix, weightFormatName(spec.weights),
-                     spec.rows, spec.bias ? "_bias" : "", spec.scale ? "_scale" : "",
-                     spec.addend ? "_addend" : "", activationSuffix(spec.activation),
-                     spec.residual ? "_residual" : "", isaName(spec.isa));
+  return fmt::format("{}{}_{}_r{}{}{}{}{}{}__{}", linearPrefix, weightFormatName(spec.weights),
+                     inputFormatName(spec.inputs), spec.rows, spec.bias ? "_bias" : "",
+                     spec.scale ? "_scale" : "", spec.addend ? "_addend" : "",
+                     activationSuffix(spec.activation), spec.residual ? "_residual" : "",
+                     kernelIsaName(spec.isa));
 }
 
 std::string attentionSymbol(const KernelSpec &spec) {
   return fmt::format("{}{}_d{}_g{}_b{}{}__{}", attentionPrefix, weightFormatName(spec.kv),
                      spec.headDim, spec.group, spec.blockTokens, spec.sinks ? "_sinks" : "",
-                     isaName(spec.isa));
+                     kernelIsaName(spec.isa));
 }
 
 /// Eats `word` from the front of `text`.
@@ -65,14 +71,24 @@ bool eatFormat(std::string_view &text, WeightFormat &format) {
   return eat(text, word);
 }
 
+bool eatInputs(std::string_view &text, InputFormat &inputs) {
+  inputs = text.starts_with("q8") ? InputFormat::Q8 : InputFormat::F32;
+  return eat(text, inputFormatName(inputs));
+}
+
+/// The isa is all that is left of the text.
 bool eatIsa(std::string_view text, KernelIsa &isa) {
-  isa = text == "avx512" ? KernelIsa::Avx512 : KernelIsa::Avx2;
-  return text == isaName(isa);
+  const auto found = std::find(isaNames.begin(), isaNames.end(), text);
+  if (found == isaNames.end())
+    return false;
+  isa = static_cast<KernelIsa>(found - isaNames.begin());
+  return true;
 }
 
 bool parseLinear(std::string_view text, KernelSpec &spec) {
   spec.op = KernelOp::Linear;
-  if (!eatFormat(text, spec.weights) || !eat(text, "_f32_r") || !eatNumber(text, spec.rows))
+  if (!eatFormat(text, spec.weights) || !eat(text, "_") || !eatInputs(text, spec.inputs) ||
+      !eat(text, "_r") || !eatNumber(text, spec.rows))
     return false;
   spec.bias = eat(text, "_bias");
   spec.scale = eat(text, "_scale");
@@ -96,6 +112,11 @@ bool parseAttention(std::string_view text, KernelSpec &spec) {
 }
 
 } // namespace
+
+std::string_view kernelIsaName(KernelIsa isa) { return isaNames[static_cast<size_t>(isa)]; }
+std::string_view inputFormatName(InputFormat inputs) {
+  return inputNames[static_cast<size_t>(inputs)];
+}
 
 std::string kernelSymbol(const KernelSpec &spec) {
   return spec.op == KernelOp::Linear ? linearSymbol(spec) : attentionSymbol(spec);

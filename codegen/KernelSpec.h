@@ -1,7 +1,7 @@
 // What a kernel is, as plain facts: everything that changes its bytes, and nothing else. The
 // symbol name says it all and parses back, so that the IR can carry kernels by name.
 //
-//   inf_linear_<weights>_<activations>_r<rows>[_bias][_scale][_addend][_swiglu|_swigluclamped]
+//   inf_linear_<weights>_<inputs>_r<rows>[_bias][_scale][_addend][_swiglu|_swigluclamped]
 //              [_residual]__<isa>
 //   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks]__<isa>
 #pragma once
@@ -18,9 +18,21 @@
 namespace inf {
 
 enum class KernelOp { Linear, Attention };
-/// Register family a generator writes for; the exact feature bits follow from the whole spec.
-enum class KernelIsa { Avx2, Avx512 };
+/// What a generator writes for: registers (ymm, or zmm from Avx512 on) and the integer dot product;
+/// the exact feature bits follow from the whole spec. Kernels without an integer dot product come
+/// for Avx2 and Avx512 only.
+///   Avx2, Avx512         vpmaddubsw and vpmaddwd
+///   AvxVnni, Avx512Vnni  vpdpbusd
+///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb
+enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi };
+constexpr bool isWide(KernelIsa isa) { return isa >= KernelIsa::Avx512; }
 enum class Activation { None, Swiglu, SwigluClamped };
+/// How a product reads its input rows: as floats, or as runtime/abi/ActivationRows.h has them.
+enum class InputFormat { F32, Q8 };
+
+/// As they stand in a kernel's name.
+std::string_view kernelIsaName(KernelIsa isa);
+std::string_view inputFormatName(InputFormat inputs);
 
 struct KernelSpec {
   KernelOp op = KernelOp::Linear;
@@ -28,6 +40,7 @@ struct KernelSpec {
 
   // Linear
   WeightFormat weights = WeightFormat::F32; ///< packed as panel16, or panel16_pairs with swiglu
+  InputFormat inputs = InputFormat::F32;
   unsigned rows = 1; ///< widest row tile in registers; every smaller power of two is a body too
   bool bias = false, scale = false, addend = false, residual = false;
   Activation activation = Activation::None;
@@ -55,6 +68,7 @@ struct KernelChoice {
   KernelOp op;
   KernelIsa isa;
   WeightFormat format; ///< weights (Linear) or KV elements (Attention)
+  InputFormat inputs;  ///< F32 for attention
   unsigned rows;       ///< row tile (Linear)
   std::string_view why;
 };

@@ -1,48 +1,117 @@
 // What the generators can build, and what selection should prefer.
+#include <tuple>
+
 #include <fmt/format.h>
 
 #include "codegen/KernelSpec.h"
 
 namespace inf {
 
+static constexpr std::string_view vbmiRows =
+    "6 rows by 2 panels: 24 of 32 registers hold sums; codes looked up by one vpermb";
+static constexpr std::string_view wideVnniRows =
+    "6 rows by 2 panels: 24 of 32 registers hold sums; a dot product of 64 bytes an instruction";
+static constexpr std::string_view vnniRows =
+    "4 rows: their sums, half a panel at a time, take 12 of 16 registers";
+static constexpr std::string_view wideMaddRows =
+    "4 rows by 2 panels: 24 of 32 registers hold sums, some of them in 16 bits";
+static constexpr std::string_view maddRows =
+    "3 rows: their sums, half a panel at a time, take 12 of 16 registers";
 static constexpr std::string_view avx512Rows =
     "8 rows: 16 of 32 registers hold sums, and row pointers fill the 15 general registers";
 static constexpr std::string_view avx2Rows =
     "2 rows: their sums take 8 of 16 registers; 4 rows would take all of them";
 static constexpr std::string_view kvRows = "one row's heads that share a kv head";
 
-const std::vector<KernelChoice> &kernelTable() {
+static void addQ8(std::vector<KernelChoice> &table) {
   using enum WeightFormat;
-  static const std::vector<KernelChoice> table = {
-      {KernelOp::Linear, KernelIsa::Avx512, MXFP4, 8, avx512Rows},
-      {KernelOp::Linear, KernelIsa::Avx512, BF16, 8, avx512Rows},
-      {KernelOp::Linear, KernelIsa::Avx512, F16, 8, avx512Rows},
-      {KernelOp::Linear, KernelIsa::Avx512, F32, 8, avx512Rows},
-      {KernelOp::Linear, KernelIsa::Avx2, MXFP4, 2, avx2Rows},
-      {KernelOp::Linear, KernelIsa::Avx2, BF16, 2, avx2Rows},
-      {KernelOp::Linear, KernelIsa::Avx2, F16, 2, avx2Rows},
-      {KernelOp::Linear, KernelIsa::Avx2, F32, 2, avx2Rows},
-      {KernelOp::Attention, KernelIsa::Avx512, BF16, 1, kvRows},
-      {KernelOp::Attention, KernelIsa::Avx512, F32, 1, kvRows},
-      {KernelOp::Attention, KernelIsa::Avx2, BF16, 1, kvRows},
-      {KernelOp::Attention, KernelIsa::Avx2, F32, 1, kvRows},
-  };
+  table.push_back({KernelOp::Linear, KernelIsa::Avx512Vbmi, MXFP4, InputFormat::Q8, 6, vbmiRows});
+  for (const auto &[isa, rows, why] : {std::tuple(KernelIsa::Avx512Vnni, 6, wideVnniRows),
+                                       {KernelIsa::AvxVnni, 4, vnniRows},
+                                       {KernelIsa::Avx512, 4, wideMaddRows},
+                                       {KernelIsa::Avx2, 3, maddRows}})
+    for (WeightFormat format : {MXFP4, INT8, INT4, INT4A})
+      table.push_back(
+          {KernelOp::Linear, isa, format, InputFormat::Q8, static_cast<unsigned>(rows), why});
+}
+
+static void addFloat(std::vector<KernelChoice> &table) {
+  using enum WeightFormat;
+  for (const auto &[isa, rows, why] :
+       {std::tuple(KernelIsa::Avx512, 8, avx512Rows), {KernelIsa::Avx2, 2, avx2Rows}})
+    for (WeightFormat format : {MXFP4, INT8, INT4, INT4A, BF16, F16, F32})
+      table.push_back(
+          {KernelOp::Linear, isa, format, InputFormat::F32, static_cast<unsigned>(rows), why});
+}
+
+static void addAttention(std::vector<KernelChoice> &table) {
+  for (KernelIsa isa : {KernelIsa::Avx512, KernelIsa::Avx2})
+    for (WeightFormat format : {WeightFormat::BF16, WeightFormat::F32})
+      table.push_back({KernelOp::Attention, isa, format, InputFormat::F32, 1, kvRows});
+}
+
+const std::vector<KernelChoice> &kernelTable() {
+  static const std::vector<KernelChoice> table = [] {
+    std::vector<KernelChoice> choices;
+    addQ8(choices);
+    addFloat(choices);
+    addAttention(choices);
+    return choices;
+  }();
   return table;
 }
 
-static unsigned mostRows(KernelIsa isa) { return isa == KernelIsa::Avx512 ? 8 : 2; }
+static bool isFloatIsa(KernelIsa isa) { return isa == KernelIsa::Avx2 || isa == KernelIsa::Avx512; }
 
-static std::optional<std::string> whyNotLinear(const KernelSpec &spec) {
-  const unsigned most = mostRows(spec.isa);
+static std::optional<std::string> whyNotFloatRows(const KernelSpec &spec) {
+  if (!isFloatIsa(spec.isa))
+    return fmt::format("kernels for f32 rows come for avx2 and avx512, not for {}",
+                       kernelIsaName(spec.isa));
+  const unsigned most = isWide(spec.isa) ? 8 : 2;
   if (spec.rows == 0 || spec.rows > most || (spec.rows & (spec.rows - 1)) != 0)
     return fmt::format("rows is {}, expected a power of two of at most {}, what the registers hold",
                        spec.rows, most);
-  if (static_cast<uint32_t>(spec.weights) >= weightFormatNames.size())
-    return fmt::format("unknown weight format {}", static_cast<uint32_t>(spec.weights));
   return std::nullopt;
 }
 
+/// What IntegerReduction.cpp's register budget allows.
+static unsigned mostQ8Rows(KernelIsa isa) {
+  switch (isa) {
+  case KernelIsa::Avx2:
+    return 3;
+  case KernelIsa::AvxVnni:
+  case KernelIsa::Avx512:
+    return 4;
+  case KernelIsa::Avx512Vnni:
+  case KernelIsa::Avx512Vbmi:
+    return 6;
+  }
+  return 0;
+}
+
+static std::optional<std::string> whyNotQ8Rows(const KernelSpec &spec) {
+  if (!isBlockFormat(spec.weights))
+    return fmt::format("q8 rows need weights in a block format, these are {}",
+                       weightFormatName(spec.weights));
+  if (spec.isa == KernelIsa::Avx512Vbmi && spec.weights != WeightFormat::MXFP4)
+    return fmt::format("{} needs no vpermb: its kernel is that for avx512vnni",
+                       weightFormatName(spec.weights));
+  const unsigned most = mostQ8Rows(spec.isa);
+  if (spec.rows == 0 || spec.rows > most)
+    return fmt::format("rows is {}, expected 1 to {}, what the registers hold", spec.rows, most);
+  return std::nullopt;
+}
+
+static std::optional<std::string> whyNotLinear(const KernelSpec &spec) {
+  if (static_cast<uint32_t>(spec.weights) >= weightFormatNames.size())
+    return fmt::format("unknown weight format {}", static_cast<uint32_t>(spec.weights));
+  return spec.inputs == InputFormat::Q8 ? whyNotQ8Rows(spec) : whyNotFloatRows(spec);
+}
+
 static std::optional<std::string> whyNotAttention(const KernelSpec &spec) {
+  if (!isFloatIsa(spec.isa))
+    return fmt::format("attention kernels come for avx2 and avx512, not for {}",
+                       kernelIsaName(spec.isa));
   if (spec.kv != WeightFormat::F32 && spec.kv != WeightFormat::BF16)
     return fmt::format("KV elements are {}, expected f32 or bf16", weightFormatName(spec.kv));
   if (spec.headDim < 16 || spec.headDim > 256 || spec.headDim % 16 != 0)
@@ -60,21 +129,51 @@ std::optional<std::string> whyNotGenerable(const KernelSpec &spec) {
   return spec.op == KernelOp::Linear ? whyNotLinear(spec) : whyNotAttention(spec);
 }
 
+static bool hasF16Scales(WeightFormat format) {
+  return isBlockFormat(format) && format != WeightFormat::MXFP4;
+}
+
 /// Whole zmm registers and AVX512F alone; AVX for vzeroupper. On AVX2, dense kernels without an
 /// activation only load, broadcast and multiply (AVX, FMA); integer work in ymm is AVX2.
-FeatureSet kernelFeatures(const KernelSpec &spec) {
+static FeatureSet floatFeatures(const KernelSpec &spec) {
   const FeatureSet base = FeatureSet{}.with(Feature::AVX);
-  if (spec.isa == KernelIsa::Avx512)
+  if (isWide(spec.isa))
     return base.with(Feature::AVX512F);
   FeatureSet features = base.with(Feature::FMA);
   const bool linear = spec.op == KernelOp::Linear;
-  if (linear && spec.weights == WeightFormat::F16)
+  if (linear && (spec.weights == WeightFormat::F16 || hasF16Scales(spec.weights)))
     features = features.with(Feature::F16C);
-  const bool integerDecode =
-      spec.weights == WeightFormat::BF16 || spec.weights == WeightFormat::MXFP4;
+  const bool integerDecode = spec.weights == WeightFormat::BF16 || isBlockFormat(spec.weights);
   if (!linear || integerDecode || spec.activation != Activation::None)
     features = features.with(Feature::AVX2);
   return features;
+}
+
+/// Words and bytes in zmm are AVX512BW: all that vpmaddubsw does, and the lookup by vpshufb.
+static FeatureSet q8Features(const KernelSpec &spec) {
+  const FeatureSet base = FeatureSet{}.with(Feature::AVX);
+  const FeatureSet narrow = base.with(Feature::FMA).with(Feature::AVX2);
+  const FeatureSet halves = hasF16Scales(spec.weights) ? narrow.with(Feature::F16C) : narrow;
+  const FeatureSet wide = base.with(Feature::AVX512F);
+  const FeatureSet wideVnni = wide.with(Feature::AVX512VNNI);
+  switch (spec.isa) {
+  case KernelIsa::Avx2:
+    return halves;
+  case KernelIsa::AvxVnni:
+    return halves.with(Feature::AVXVNNI);
+  case KernelIsa::Avx512:
+    return wide.with(Feature::AVX512BW);
+  case KernelIsa::Avx512Vnni:
+    return spec.weights == WeightFormat::MXFP4 ? wideVnni.with(Feature::AVX512BW) : wideVnni;
+  case KernelIsa::Avx512Vbmi:
+    return wideVnni.with(Feature::AVX512VBMI);
+  }
+  return base;
+}
+
+FeatureSet kernelFeatures(const KernelSpec &spec) {
+  const bool q8 = spec.op == KernelOp::Linear && spec.inputs == InputFormat::Q8;
+  return q8 ? q8Features(spec) : floatFeatures(spec);
 }
 
 } // namespace inf

@@ -22,6 +22,17 @@ inline std::vector<uint32_t> mxfp4CodeBits() {
   return bits;
 }
 
+/// Code -> the byte that integer kernels multiply with, twice its value + 16 (4..28), four codes a
+/// word; the sixteen bytes as often as `words` has room.
+inline std::vector<uint32_t> mxfp4CodeBytes(unsigned words) {
+  std::vector<uint32_t> bytes(words);
+  for (unsigned i = 0; i < 4 * words; ++i) {
+    const int twice = static_cast<int>(2 * mxfp4Magnitudes[i % 8]) * (i % 16 < 8 ? 1 : -1);
+    bytes[i / 4] |= static_cast<uint32_t>(twice + 16) << (8 * (i % 4));
+  }
+  return bytes;
+}
+
 inline std::vector<uint32_t> laneNumbers() {
   std::vector<uint32_t> numbers(16);
   std::iota(numbers.begin(), numbers.end(), 0u);

@@ -7,8 +7,7 @@
 namespace inf {
 
 std::unique_ptr<LanesEmitter> LanesEmitter::create(KernelAssembler &assembler) {
-  return assembler.isa == KernelIsa::Avx512 ? createAvx512Lanes(assembler)
-                                            : createAvx2Lanes(assembler);
+  return isWide(assembler.isa) ? createAvx512Lanes(assembler) : createAvx2Lanes(assembler);
 }
 
 VectorRegister LanesEmitter::takeRegister(std::string_view role) {
@@ -68,6 +67,11 @@ void LanesEmitter::setConstant(const Lanes16 &to, float value) {
     assembler.vbroadcastss(part, assembler.dword[assembler.rip + label]);
 }
 
+void LanesEmitter::setZero(const Lanes16 &to) {
+  for (const VectorRegister &part : to.parts)
+    setZero(part);
+}
+
 void LanesEmitter::setBits(const Lanes16 &to, const std::vector<uint32_t> &sixteenWords) {
   for (unsigned part = 0; part < partCount(); ++part) {
     const auto first = sixteenWords.begin() + part * partFloats();
@@ -77,23 +81,27 @@ void LanesEmitter::setBits(const Lanes16 &to, const std::vector<uint32_t> &sixte
 }
 
 void LanesEmitter::loadElements(const Lanes16 &to, WeightFormat format, const Address &from) {
-  for (unsigned part = 0; part < partCount(); ++part) {
-    const Xbyak::Ymm &value = to.parts[part];
-    const Address half = from + part * partFloats() * 2;
-    switch (format) {
-    case WeightFormat::F32:
-      assembler.vmovups(value, assembler.ptr[from + part * partFloats() * 4]);
-      break;
-    case WeightFormat::F16:
-      assembler.vcvtph2ps(value, assembler.ptr[half]);
-      break;
-    case WeightFormat::BF16: // the upper half of an f32
-      assembler.vpmovzxwd(value, assembler.ptr[half]);
-      assembler.vpslld(value, value, 16);
-      break;
-    case WeightFormat::MXFP4:
-      fail(ErrorCode::Internal, "mxfp4 has no plain elements: expected f32, f16 or bf16");
-    }
+  for (unsigned part = 0; part < partCount(); ++part)
+    loadElements(to.parts[part], format, from, part);
+}
+
+void LanesEmitter::loadElements(const Xbyak::Ymm &to, WeightFormat format, const Address &from,
+                                unsigned part) {
+  const Address half = from + part * partFloats() * 2;
+  switch (format) {
+  case WeightFormat::F32:
+    assembler.vmovups(to, assembler.ptr[from + part * partFloats() * 4]);
+    return;
+  case WeightFormat::F16:
+    assembler.vcvtph2ps(to, assembler.ptr[half]);
+    return;
+  case WeightFormat::BF16: // the upper half of an f32
+    assembler.vpmovzxwd(to, assembler.ptr[half]);
+    assembler.vpslld(to, to, 16);
+    return;
+  default:
+    fail(ErrorCode::Internal, "{} has no plain elements: expected f32, f16 or bf16",
+         weightFormatName(format));
   }
 }
 
@@ -208,17 +216,55 @@ void LanesEmitter::fold(const Lanes16 &x, Fold fold) {
     assembler.vmovaps(x.parts[part], first);
 }
 
-// MXFP4.
+// Blocks.
 
-/// The byte is the exponent field. Byte 0 means 2^-127, the denormal 0x00400000, which no shift of
-/// 0 gives; as integers it lies below the pattern of every other scale, so a maximum does.
-void LanesEmitter::loadScales(const Lanes16 &to, const Address &bytes) {
-  for (unsigned part = 0; part < partCount(); ++part) {
-    const Xbyak::Ymm &scale = to.parts[part];
-    assembler.vpmovzxbd(scale, assembler.ptr[bytes + part * partFloats()]);
-    assembler.vpslld(scale, scale, 23);
-    assembler.vpmaxud(scale, scale, constantOperand(0x00400000u));
+void LanesEmitter::codeValues(const Lanes16 &to, WeightFormat format, const Lanes16 &table,
+                              const Address &line, unsigned shift) {
+  switch (format) {
+  case WeightFormat::MXFP4:
+    return mxfp4Values(to, table, line, shift);
+  case WeightFormat::INT8: // stored + 128
+    return integerCodes(to, line, shift, 0xFF, -128);
+  case WeightFormat::INT4: // stored + 8
+    return integerCodes(to, line, shift, 0xF, -8);
+  case WeightFormat::INT4A:
+    return integerCodes(to, line, shift, 0xF, 0);
+  case WeightFormat::F32:
+  case WeightFormat::F16:
+  case WeightFormat::BF16:
+    break;
   }
+  fail(ErrorCode::Internal, "{} has no codes: expected a block format", weightFormatName(format));
+}
+
+/// to = float((dword >> shift) & mask) + offset, exact.
+void LanesEmitter::integerCodes(const Lanes16 &to, const Address &line, unsigned shift,
+                                uint32_t mask, float offset) {
+  load(to, line);
+  for (const VectorRegister &part : to.parts) {
+    if (shift != 0)
+      assembler.vpsrld(part, part, static_cast<uint8_t>(shift));
+    bitAnd(part, mask);
+    assembler.vcvtdq2ps(part, part);
+  }
+  if (offset != 0)
+    addConstant(to, offset);
+}
+
+void LanesEmitter::loadScales(const Lanes16 &to, WeightFormat format, const Address &scales) {
+  for (unsigned part = 0; part < partCount(); ++part)
+    loadScales(to.parts[part], format, scales, part);
+}
+
+/// An E8M0 byte is the exponent field. Byte 0 means 2^-127, the denormal 0x00400000, which no shift
+/// of 0 gives; as integers it lies below the pattern of every other scale, so a maximum does.
+void LanesEmitter::loadScales(const Xbyak::Ymm &to, WeightFormat format, const Address &scales,
+                              unsigned part) {
+  if (format != WeightFormat::MXFP4)
+    return loadElements(to, WeightFormat::F16, scales, part);
+  assembler.vpmovzxbd(to, assembler.ptr[scales + part * partFloats()]);
+  assembler.vpslld(to, to, 23);
+  assembler.vpmaxud(to, to, constantOperand(0x00400000u));
 }
 
 } // namespace inf

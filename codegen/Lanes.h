@@ -21,8 +21,7 @@ namespace inf {
 class VectorRegister : public Xbyak::Ymm {
 public:
   VectorRegister(RegisterPool::Lease held, KernelIsa isa)
-      : Xbyak::Ymm(held.index(), isa == KernelIsa::Avx512 ? ZMM : YMM,
-                   isa == KernelIsa::Avx512 ? 512 : 256),
+      : Xbyak::Ymm(held.index(), isWide(isa) ? ZMM : YMM, isWide(isa) ? 512 : 256),
         lease(std::move(held)) {}
 
 private:
@@ -58,9 +57,11 @@ public:
   void broadcastInteger(const Lanes16 &to, const Xbyak::Reg64 &value); ///< its low 32 bits
   void setConstant(const Lanes16 &to, float value);
   void setBits(const Lanes16 &to, const std::vector<uint32_t> &sixteenWords);
-  virtual void setZero(const Lanes16 &to) = 0;
+  void setZero(const Lanes16 &to);
+  virtual void setZero(const Xbyak::Ymm &to) = 0;
   /// Sixteen consecutive F32, F16 or BF16 values as f32. Exact.
   void loadElements(const Lanes16 &to, WeightFormat format, const Address &from);
+  void loadElements(const Xbyak::Ymm &to, WeightFormat format, const Address &from, unsigned part);
 
   // Arithmetic.
   void copy(const Lanes16 &to, const Lanes16 &from);
@@ -77,6 +78,7 @@ public:
   // With one float in memory as the other operand; AVX2 borrows a register for it.
   virtual void fmaBroadcast(const Lanes16 &accumulator, const Lanes16 &a,
                             const Address &scalar) = 0;
+  virtual void addBroadcast(const Lanes16 &x, const Address &scalar) = 0;
   virtual void multiplyBroadcast(const Lanes16 &x, const Address &scalar) = 0;
 
   // With a constant as the last operand.
@@ -101,24 +103,31 @@ public:
   virtual LaneMask outside(const Xbyak::Reg64 &first, const Xbyak::Reg64 &last) = 0;
   virtual void replaceWhere(const LaneMask &mask, const Lanes16 &x, float value) = 0;
 
-  // MXFP4, one block of 272 bytes (runtime/format/Pack.h): 4 lines of codes, 16 scale bytes.
-  /// Whatever codeValues() looks values up in.
-  virtual Lanes16 takeCodeTable() = 0;
-  /// The values of the 4-bit codes at bit `shift` of the 16 dwords of a line.
-  virtual void codeValues(const Lanes16 &to, const Lanes16 &table, const Address &line,
-                          unsigned shift) = 0;
-  /// E8M0 scale bytes as f32: 2^(s - 127), exact for 0..254.
-  void loadScales(const Lanes16 &to, const Address &bytes);
+  // Blocks of 32 columns (runtime/format/Pack.h): lines of codes, then what sixteen outputs scale
+  // by.
+  /// Whatever codeValues() looks MXFP4 values up in; nothing for other formats.
+  virtual Lanes16 takeCodeTable(WeightFormat format) = 0;
+  /// The values of the codes at bit `shift` of the 16 dwords of a line, as f32 before scaling.
+  void codeValues(const Lanes16 &to, WeightFormat format, const Lanes16 &table, const Address &line,
+                  unsigned shift);
+  /// Sixteen scales as f32: E8M0 bytes for MXFP4 (2^(s - 127), exact for 0..254), else f16.
+  void loadScales(const Lanes16 &to, WeightFormat format, const Address &scales);
+  /// Those of one register: the lanes of `part`.
+  void loadScales(const Xbyak::Ymm &to, WeightFormat format, const Address &scales, unsigned part);
+
+  /// An operand that is `bits` in every lane.
+  virtual Xbyak::Address constantOperand(uint32_t bits) = 0;
+  unsigned partCount() const { return isWide(assembler.isa) ? 1 : 2; }
+  unsigned partFloats() const { return 16 / partCount(); }
+  VectorRegister takeRegister(std::string_view role);
 
 protected:
   explicit LanesEmitter(KernelAssembler &kernelAssembler) : assembler(kernelAssembler) {}
 
-  VectorRegister takeRegister(std::string_view role);
-  unsigned partCount() const { return assembler.isa == KernelIsa::Avx512 ? 1 : 2; }
-  unsigned partFloats() const { return 16 / partCount(); }
-  /// An operand that is `value` in every lane.
-  virtual Xbyak::Address constantOperand(uint32_t bits) = 0;
   Xbyak::Address constantOperand(float value);
+  virtual void mxfp4Values(const Lanes16 &to, const Lanes16 &table, const Address &line,
+                           unsigned shift) = 0;
+  virtual void bitAnd(const Xbyak::Ymm &x, uint32_t bits) = 0; ///< in every lane
   enum class Fold { Add, Max };
   /// Lane i of the first register becomes lane i folded with lane i + 8.
   virtual void foldHalves(const Lanes16 &x, Fold fold) = 0;
@@ -129,6 +138,8 @@ protected:
   KernelAssembler &assembler;
 
 private:
+  void integerCodes(const Lanes16 &to, const Address &line, unsigned shift, uint32_t mask,
+                    float offset);
   void fold(const Lanes16 &x, Fold fold);
 };
 

@@ -3,19 +3,23 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "runtime/abi/ActivationRows.h"
+
 using namespace mlir;
 
 namespace inf {
 
-int64_t vectorStride(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return alignTo(type.getShape().back(), rowPadding);
+int64_t floatRowBytes(int64_t features) { return alignTo(features, rowPadding) * 4; }
+
+int64_t vectorBytes(Value value) {
+  int64_t features = ir::featuresOf(value);
+  return ir::isQuantized(value) ? int64_t(q8RowBytes(uint64_t(features))) : floatRowBytes(features);
 }
 
-int64_t rowStride(Value value) {
+int64_t rowBytes(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t vectors = type.getRank() == 3 ? type.getShape()[1] : 1;
-  return vectors * vectorStride(value);
+  return vectors * vectorBytes(value);
 }
 
 bool isOutputRows(Value value) {
@@ -35,7 +39,7 @@ bool isOutputRows(Value value) {
 
 int64_t bufferBytes(Value value, int64_t maxRows, int64_t maxOutputRows) {
   int64_t rows = isOutputRows(value) ? maxOutputRows : maxRows;
-  return alignTo(rows * rowStride(value) * 4, bufferAlignment);
+  return alignTo(rows * rowBytes(value), bufferAlignment);
 }
 
 std::vector<OpResult> bufferResults(Operation *op) {
@@ -64,7 +68,12 @@ Scratch scratchOf(Operation *op, int64_t maxRows) {
   auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
   auto takeNorm = [&](Value x, Value norm) {
     if (norm && partition)
-      scratch.normedRows = take(partition.getRowTile() * vectorStride(x) * 4);
+      scratch.normedRows = take(partition.getRowTile() * vectorBytes(x));
+  };
+  /// f32 rows that a stage makes before it stores them as q8.
+  auto takeOutputs = [&](Value result) {
+    if (ir::isQuantized(result) && partition)
+      scratch.outputs = take(partition.getRowTile() * floatRowBytes(ir::featuresOf(result)));
   };
   auto takePairs = [&](Value weight, Value experts) {
     int64_t count = cast<ir::WeightType>(weight.getType()).getExperts();
@@ -72,7 +81,12 @@ Scratch scratchOf(Operation *op, int64_t maxRows) {
     scratch.pairs = take(maxRows * ir::featuresOf(experts) * 4);
   };
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](ir::LinearOp o) { takeNorm(o.getX(), o.getNorm()); })
+      .Case([&](ir::RmsNormOp o) { takeOutputs(o.getResult()); })
+      .Case([&](ir::AttentionOp o) { takeOutputs(o.getResult()); })
+      .Case([&](ir::LinearOp o) {
+        takeNorm(o.getX(), o.getNorm());
+        takeOutputs(o.getResult());
+      })
       .Case([&](ir::QkvOp o) {
         takeNorm(o.getX(), o.getNorm());
         // k and v of the row tile, before they go to the cache
@@ -82,8 +96,12 @@ Scratch scratchOf(Operation *op, int64_t maxRows) {
       })
       .Case([&](ir::RouterOp o) {
         scratch.pairs = take(alignTo(o.getWeight().getType().getRows(), 16) * 4);
+        takeOutputs(o.getNormed());
       })
-      .Case([&](ir::ExpertUpOp o) { takePairs(o.getWeight(), o.getExperts()); })
+      .Case([&](ir::ExpertUpOp o) {
+        takePairs(o.getWeight(), o.getExperts());
+        takeOutputs(o.getResult());
+      })
       .Case([&](ir::ExpertDownOp o) { takePairs(o.getWeight(), o.getExperts()); });
   return scratch;
 }

@@ -22,6 +22,14 @@ Activation activationOf(std::optional<ir::ActivationAttr> attribute) {
                                                             : Activation::SwigluClamped;
 }
 
+/// Whether the rows that the product of `op` reads are q8. (A router's are its own norm's.)
+bool productReadsQ8(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<ir::LinearOp, ir::QkvOp, ir::ExpertUpOp, ir::ExpertDownOp, ir::LmHeadOp>(
+          [](auto o) { return ir::isQuantized(o.getX()); })
+      .Default(false);
+}
+
 } // namespace
 
 std::vector<WeightUse> weightUses(Operation *op) {
@@ -81,6 +89,7 @@ std::optional<KernelSpec> kernelDemand(ir::ModelOp model, Operation *op) {
   if (!kernelWeight(op))
     return std::nullopt;
   spec.op = KernelOp::Linear;
+  spec.inputs = productReadsQ8(op) ? InputFormat::Q8 : InputFormat::F32;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ir::LinearOp o) {
         spec.bias = bool(o.getBias());

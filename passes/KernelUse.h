@@ -14,7 +14,11 @@ namespace inf {
 static_assert(int(ir::Format::F32) == int(WeightFormat::F32) &&
               int(ir::Format::F16) == int(WeightFormat::F16) &&
               int(ir::Format::BF16) == int(WeightFormat::BF16) &&
-              int(ir::Format::MXFP4) == int(WeightFormat::MXFP4));
+              int(ir::Format::MXFP4) == int(WeightFormat::MXFP4) &&
+              int(ir::Format::INT8) == int(WeightFormat::INT8) &&
+              int(ir::Format::INT4) == int(WeightFormat::INT4) &&
+              int(ir::Format::INT4A) == int(WeightFormat::INT4A) &&
+              ir::q8Block == int64_t(blockColumns));
 static_assert(int(ir::Layout::Vector) == int(PackedLayout::Vector) &&
               int(ir::Layout::VectorPairs) == int(PackedLayout::VectorPairs) &&
               int(ir::Layout::Rows) == int(PackedLayout::Rows) &&

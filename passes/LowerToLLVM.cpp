@@ -155,10 +155,10 @@ private:
   void emitTap(StepFrame &frame, Value residual, int64_t index) {
     Value taps = e.load(e.ptr(), frame.step, offsetof(inf_step, taps));
     e.ifThen(e.notNull(taps), [&] {
-      Value rowBytes = e.constI64(rowStride(residual) * 4);
-      Value base = e.at(taps, e.mul(e.mul(frame.rows, rowBytes), index));
+      Value bytes = e.constI64(rowBytes(residual));
+      Value base = e.at(taps, e.mul(e.mul(frame.rows, bytes), index));
       frame.ownRows(residual, [&](Value row) {
-        emitCopy(e, frame.rowOf(residual, row), e.at(base, e.mul(row, rowBytes)),
+        emitCopy(e, frame.rowOf(residual, row), e.at(base, e.mul(row, bytes)),
                  ir::featuresOf(residual));
       });
       frame.barrier(); // the next stage may update the residual in place
@@ -168,10 +168,9 @@ private:
   void emitHidden(StepFrame &frame, Value hidden) {
     Value to = e.load(e.ptr(), frame.step, offsetof(inf_step, hidden));
     e.ifThen(e.notNull(to), [&] {
-      Value rowBytes = e.constI64(rowStride(hidden) * 4);
+      Value bytes = e.constI64(rowBytes(hidden));
       frame.ownRows(hidden, [&](Value row) {
-        emitCopy(e, frame.rowOf(hidden, row), e.at(to, e.mul(row, rowBytes)),
-                 ir::featuresOf(hidden));
+        emitCopy(e, frame.rowOf(hidden, row), e.at(to, e.mul(row, bytes)), ir::featuresOf(hidden));
       });
     });
   }

@@ -5,6 +5,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandMoe : Pass<"inf-expand-moe", "::inf::ir::ModelOp"> {
+  let summary = "a mixture of experts becomes its two stages, expert_up and expert_down (always runs)";
+}
+
+def Quantize : Pass<"inf-quantize", "::inf::ir::ModelOp"> {
+  let summary = "decides the format each weight is packed to (always runs)";
+  let description = [{
+    The policy (passes/QuantPolicy.h) names a format for matrices that are stored in floats and that
+    products stream, and rules for weights by name. Embeddings and routers keep theirs; vectors are
+    f32; `none` keeps what the checkpoint holds, and parts of differing formats meet in f32.
+    A format already on a weight, set by hand, stays.
+  }];
+  let options = [Option<"policy", "policy", "std::string", "\"none\"",
+                        "none, bf16, int8, int4, int4a, and PATTERN=FORMAT, separated by commas">];
+}
+
+def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
+  let summary = "layers whose weights differ in format get a block of their own (always runs)";
+}
+
+def QuantizeActivations : Pass<"inf-quantize-activations", "::inf::ir::ModelOp"> {
+  let summary = "products of weights in block formats read their rows in int8 (always runs)";
+  let description = [{
+    before: y = linear x, w                     with w in mxfp4, int8, int4 or int4a
+    after:  q = quantize_activation x;  y = linear q, w
+    All such readers of x share one q. `f32` leaves products as they are.
+  }];
+  let options = [Option<"format", "format", "std::string", "\"q8\"", "q8 or f32">];
+}
+
 def FuseQkv : Pass<"inf-fuse-qkv", "::inf::ir::ModelOp"> {
   let summary = "the q, k and v products of one input become one product of a longer weight";
   let description = [{
@@ -39,21 +69,12 @@ def FuseRouter : Pass<"inf-fuse-router", "::inf::ir::ModelOp"> {
   let summary = "norm, router product and top k become one stage that also gives the normed rows";
 }
 
-def ExpandMoe : Pass<"inf-expand-moe", "::inf::ir::ModelOp"> {
-  let summary = "a mixture of experts becomes its two stages, expert_up and expert_down (always runs)";
-}
-
-def Quantize : Pass<"inf-quantize", "::inf::ir::ModelOp"> {
-  let summary = "decides the format each weight is packed to (always runs)";
+def FuseQuantize : Pass<"inf-fuse-quantize", "::inf::ir::ModelOp"> {
+  let summary = "what makes rows that are only read in int8 stores them in int8";
   let description = [{
-    `none` keeps what the checkpoint holds; parts of differing formats meet in f32. Vectors are f32.
-    A format already on a weight, set by hand, stays.
+    before: n = rms_norm x -> f32;  q = quantize_activation n     after: q = rms_norm x -> q8
+    The same for attention, routers, expert_up and products without a residual.
   }];
-  let options = [Option<"policy", "policy", "std::string", "\"none\"", "quantization policy: none">];
-}
-
-def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
-  let summary = "layers whose weights differ in format get a block of their own (always runs)";
 }
 
 def SelectKernels : Pass<"inf-select-kernels", "::inf::ir::ModelOp"> {

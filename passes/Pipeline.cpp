@@ -7,15 +7,20 @@ namespace inf {
 const std::vector<PipelineStage> &pipelineStages() {
   using Options = PipelineOptions;
   static const std::vector<PipelineStage> stages = {
+      {"expand-moe", false, [](const Options &) { return createExpandMoe(); }},
+      {"quantize", false,
+       [](const Options &options) { return createQuantize(QuantizeOptions{options.quantPolicy}); }},
+      {"specialize-blocks", false, [](const Options &) { return createSpecializeBlocks(); }},
+      {"quantize-activations", false,
+       [](const Options &options) {
+         return createQuantizeActivations(QuantizeActivationsOptions{options.activations});
+       }},
       {"fuse-qkv", true, [](const Options &) { return createFuseQkv(); }},
       {"fuse-norm", true, [](const Options &) { return createFuseNorm(); }},
       {"fuse-rope-append", true, [](const Options &) { return createFuseRopeAppend(); }},
       {"fuse-router", true, [](const Options &) { return createFuseRouter(); }},
-      {"expand-moe", false, [](const Options &) { return createExpandMoe(); }},
       {"fuse-epilogue", true, [](const Options &) { return createFuseEpilogue(); }},
-      {"quantize", false,
-       [](const Options &options) { return createQuantize(QuantizeOptions{options.quantPolicy}); }},
-      {"specialize-blocks", false, [](const Options &) { return createSpecializeBlocks(); }},
+      {"fuse-quantize", true, [](const Options &) { return createFuseQuantize(); }},
       {"select-kernels", false,
        [](const Options &options) {
          return createSelectKernels(SelectKernelsOptions{options.target});

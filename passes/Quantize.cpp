@@ -1,5 +1,11 @@
 // Decides the format each weight is packed to.
+#include "llvm/ADT/DenseSet.h"
+
+#include "passes/BlockWeights.h"
+#include "passes/KernelUse.h"
 #include "passes/Passes.h"
+#include "passes/QuantPolicy.h"
+#include "runtime/base/Error.h"
 
 using namespace mlir;
 
@@ -17,18 +23,116 @@ ir::Format keepStored(ir::WeightOp weight) {
   return weight.storedFormat().value_or(ir::Format::F32);
 }
 
+bool feedsRouter(ir::LinearOp product) {
+  return llvm::any_of(product->getUsers(),
+                      [](Operation *user) { return isa<ir::RouterTopKOp>(user); });
+}
+
+/// Weights that a policy leaves alone: a router's choice is a comparison, which the smallest error
+/// can turn, and its matrix is small; rows of an embedding are gathered, never multiplied.
+llvm::DenseSet<Operation *> weightsLeftAlone(ir::ModelOp model) {
+  llvm::DenseSet<Operation *> found;
+  auto add = [&](Value value) {
+    for (ir::WeightOp weight : weightsBehind(model, value))
+      found.insert(weight);
+  };
+  model.walk([&](Operation *op) {
+    if (auto embedding = dyn_cast<ir::EmbeddingOp>(op))
+      add(embedding.getWeight());
+    if (auto router = dyn_cast<ir::RouterOp>(op))
+      add(router.getWeight());
+    if (auto product = dyn_cast<ir::LinearOp>(op); product && feedsRouter(product))
+      add(product.getWeight());
+  });
+  return found;
+}
+
+/// The last rule that names the weight.
+const QuantRule *ruleFor(const QuantPolicy &policy, ir::WeightOp weight) {
+  const QuantRule *found = nullptr;
+  for (const QuantRule &rule : policy.rules)
+    if (matchesWeight(rule.pattern, weight.getSymName().str()))
+      found = &rule;
+  return found;
+}
+
 struct QuantizePass : impl::QuantizeBase<QuantizePass> {
   using QuantizeBase::QuantizeBase;
 
   void runOnOperation() override {
     ir::ModelOp model = getOperation();
-    if (policy != "none") {
-      model.emitError() << "expected quantization policy none, found " << policy;
+    std::optional<QuantPolicy> parsed = parsePolicy(model);
+    if (!parsed || failed(checkPatterns(model, *parsed)))
       return signalPassFailure();
+    llvm::DenseSet<Operation *> leftAlone = weightsLeftAlone(model);
+    for (auto weight : model.getBody().getOps<ir::WeightOp>()) {
+      if (weight.getFormat())
+        continue; // set by hand
+      std::optional<WeightFormat> wanted = parsed->base;
+      if (const QuantRule *rule = ruleFor(*parsed, weight)) {
+        if (rule->format && failed(checkRule(weight, *rule, leftAlone.contains(weight))))
+          return signalPassFailure();
+        wanted = rule->format;
+      } else if (leftAlone.contains(weight) || !isDense(weight) || !fits(weight, wanted)) {
+        wanted = std::nullopt;
+      }
+      weight.setFormat(wanted ? static_cast<ir::Format>(*wanted) : keepStored(weight));
     }
-    for (auto weight : model.getBody().getOps<ir::WeightOp>())
-      if (!weight.getFormat())
-        weight.setFormat(keepStored(weight));
+  }
+
+  std::optional<QuantPolicy> parsePolicy(ir::ModelOp model) {
+    // Caught here: LLVM's frames above can't be unwound.
+    try {
+      return parseQuantPolicy(policy);
+    } catch (const Error &error) {
+      model.emitError() << error.what();
+      return std::nullopt;
+    }
+  }
+
+  /// A pattern that names nothing is a slip of the pen, not a wish.
+  LogicalResult checkPatterns(ir::ModelOp model, const QuantPolicy &parsed) {
+    auto weights = model.getBody().getOps<ir::WeightOp>();
+    for (const QuantRule &rule : parsed.rules) {
+      bool names = llvm::any_of(weights, [&](ir::WeightOp weight) {
+        return matchesWeight(rule.pattern, weight.getSymName().str());
+      });
+      if (names || weights.empty())
+        continue;
+      return model.emitError() << "quantization rule " << rule.pattern
+                               << " names no weight of this model; its weights are named as "
+                               << (*weights.begin()).getSymName() << ", `infc inspect` lists them";
+    }
+    return success();
+  }
+
+  /// What a rule asks for by name must be possible.
+  LogicalResult checkRule(ir::WeightOp weight, const QuantRule &rule, bool leftAlone) {
+    StringRef name = weight.getSymName();
+    StringRef format(weightFormatName(*rule.format));
+    if (weight.getType().isVector() && *rule.format != WeightFormat::F32)
+      return weight.emitError() << "weight " << name << " is a vector and stays f32, found rule "
+                                << rule.pattern << "=" << format << "; name the matrices alone";
+    if (!fits(weight, rule.format))
+      return weight.emitError() << "weight " << name << " has " << weight.getType().getColumns()
+                                << " columns, expected a multiple of 32 for " << format
+                                << "; leave it out of rule " << rule.pattern;
+    if (leftAlone && isBlockFormat(*rule.format))
+      return weight.emitError() << "weight " << name
+                                << " is an embedding's or a router's and stays in floats, found "
+                                   "rule "
+                                << rule.pattern << "=" << format;
+    return success();
+  }
+
+  /// A matrix stored in floats alone.
+  static bool isDense(ir::WeightOp weight) {
+    return !weight.getType().isVector() &&
+           llvm::none_of(weight.getParts().getAsRange<ir::PartAttr>(),
+                         [](ir::PartAttr part) { return ir::isBlockFormat(part.getStored()); });
+  }
+  static bool fits(ir::WeightOp weight, std::optional<WeightFormat> format) {
+    return !format || !isBlockFormat(*format) || weight.getType().getColumns() % ir::q8Block == 0;
   }
 };
 

@@ -30,7 +30,7 @@ std::optional<WeightFormat> formatFor(ir::ModelOp model, Operation *op) {
 /// The first row of the kernel table that serves `demand` on `target`.
 std::optional<KernelSpec> choose(KernelSpec demand, WeightFormat format, const Target &target) {
   for (const KernelChoice &choice : kernelTable()) {
-    if (choice.op != demand.op || choice.format != format)
+    if (choice.op != demand.op || choice.format != format || choice.inputs != demand.inputs)
       continue;
     demand.isa = choice.isa;
     if (demand.op == KernelOp::Attention) {
@@ -76,7 +76,9 @@ struct SelectKernelsPass : impl::SelectKernelsBase<SelectKernelsPass> {
     std::optional<KernelSpec> spec = choose(*demand, *format, resolved);
     if (!spec)
       return op->emitError() << describe(op) << ": no kernel for format "
-                             << weightFormatName(*format).data() << " on target " << resolved.name
+                             << weightFormatName(*format).data()
+                             << (demand->inputs == InputFormat::Q8 ? " with q8 rows" : "")
+                             << " on target " << resolved.name
                              << "; `infc kernels` lists what there is";
     op->setAttr(ir::kernelAttrName, StringAttr::get(op->getContext(), kernelSymbol(*spec)));
     return success();

@@ -8,6 +8,7 @@
 #include "compiler/driver/Input.h"
 #include "compiler/driver/Stages.h"
 #include "compiler/frontends/ModelDesc.h"
+#include "passes/QuantPolicy.h"
 #include "runtime/format/FileOutput.h"
 
 namespace inf {
@@ -47,9 +48,10 @@ void checkOptions(const CompileOptions &options) {
   }
   if (options.kvElement != "f32" && options.kvElement != "bf16")
     fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
-  if (options.quantPolicy != "none")
-    fail(ErrorCode::Usage, "--quant must be none (keep the checkpoint's formats), not \"{}\"",
-         options.quantPolicy);
+  if (options.activations != "auto" && options.activations != "q8" && options.activations != "f32")
+    fail(ErrorCode::Usage, "--activations must be auto, q8 or f32, not \"{}\"",
+         options.activations);
+  parseQuantPolicy(options.quantPolicy); // fails with what is wrong, before a model is read
 }
 
 void compileToModel(const CompileOptions &options, const LoadedModel &input, GeneratedCode &code) {

@@ -29,8 +29,11 @@ struct CompileOptions {
   std::string input;  ///< checkpoint directory, model.json, or .mlir of any stage
   std::string output; ///< file to write; "-" is standard output for text
   std::string target = "native";
-  std::string quantPolicy = "none";
-  std::string kvElement = "f32";
+  std::string quantPolicy = "int8"; ///< passes/QuantPolicy.h
+  /// What products of block formats read: "q8", "f32", or "auto": q8, but f32 where the policy is
+  /// `none`, which rounds nothing.
+  std::string activations = "auto";
+  std::string kvElement = "bf16";
   WeightsChoice weights;
   EmitAs emit = EmitAs::So;
   bool readsWeights = true;      ///< false: a checkpoint is neither needed nor looked at

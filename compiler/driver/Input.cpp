@@ -4,6 +4,7 @@
 
 #include "codegen/Target.h"
 #include "compiler/driver/ModelFacts.h"
+#include "compiler/driver/Stages.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/import/BuildModel.h"
 #include "mlir/IR/Verifier.h"
@@ -68,6 +69,11 @@ void checkResumed(const CompileOptions &options, ir::ModelOp model) {
       fail(ErrorCode::Usage, "{} comes too late for {}: {}", option, options.input, why);
   };
   refuse("--kv", "the element of each inf.kv_group says it; edit that");
+  if (isPast(model, "quantize"))
+    refuse("--quant", "the format of each inf.weight says it; edit that");
+  if (isPast(model, "quantize-activations"))
+    refuse("--activations", "the type of the rows each product reads says it; edit that, or go on "
+                            "from a stage before quantize-activations");
   if (model.getTarget() && model.getTarget()->str() != targetByName(options.target).name)
     refuse("--target", fmt::format("its kernels were selected for {}; go on from a stage before "
                                    "select-kernels, or leave the option out",

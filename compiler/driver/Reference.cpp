@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <numeric>
 
 #include "codegen/Target.h"
 #include "compiler/driver/Input.h"
 #include "compiler/driver/ModelFacts.h"
+#include "compiler/driver/PackedValues.h"
 #include "compiler/driver/Stages.h"
 #include "ir/reference/Interpreter.h"
 #include "runtime/format/Safetensors.h"
@@ -16,25 +16,8 @@
 namespace inf {
 namespace {
 
-/// Rows of the model's weights through a WeightSource.
-class SourceReader : public ir::WeightReader {
-public:
-  SourceReader(const WeightSource &weightSource, const std::vector<WeightDecl> &decls)
-      : source(weightSource) {
-    for (const WeightDecl &decl : decls)
-      byName[decl.name] = decl;
-  }
-
-  void readRows(const std::string &weight, int64_t expert, int64_t firstRow, int64_t count,
-                float *out) override {
-    readRowsF32(byName.at(weight), source, uint64_t(expert), uint64_t(firstRow), uint64_t(count),
-                out);
-  }
-
-private:
-  const WeightSource &source;
-  std::map<std::string, WeightDecl> byName;
-};
+/// The passes behind it keep what the model means.
+constexpr char roundedStage[] = "quantize-activations";
 
 void checkTokens(const std::vector<int32_t> &tokens, ir::ModelOp model) {
   if (tokens.empty())
@@ -78,14 +61,14 @@ ReferenceReport runReferenceModel(const ReferenceOptions &options) {
   CompileContext context;
   LoadedModel input = loadModel(context, options.model);
   runStages(context, *input.module, options.model, targetByName(options.model.target).name,
-            options.model.stopAfter.empty() ? stageNames().front() : options.model.stopAfter);
+            options.model.stopAfter.empty() ? roundedStage : options.model.stopAfter);
   ir::ModelOp model = theModel(*input.module);
   checkTokens(options.tokens, model);
   std::vector<WeightDecl> decls = weightDeclsOf(model);
   std::unique_ptr<WeightSource> source = openWeights(options.model, input, decls);
   if (!source)
     fail(ErrorCode::Usage, "the reference needs weights; --weights=none has none");
-  SourceReader reader(*source, decls);
+  PackedValues reader(*source, model);
   std::vector<int64_t> outputs(options.tokens.size());
   std::iota(outputs.begin(), outputs.end(), 0);
   ir::ReferenceResult result = ir::runReference(model, reader, options.tokens, outputs);

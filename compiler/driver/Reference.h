@@ -10,7 +10,9 @@
 namespace inf {
 
 struct ReferenceOptions {
-  CompileOptions model; ///< input, weights, kvElement; stopAfter: evaluate the IR after that stage
+  /// Input, weights, and what the model rounds (quantPolicy, activations, kvElement: nothing unless
+  /// said). stopAfter: evaluate the IR after that stage.
+  CompileOptions model;
   std::vector<int32_t> tokens;
   std::string logitsPath;  ///< safetensors to write, `line0.logits` [tokens, vocabulary]; "" = none
   std::string comparePath; ///< safetensors of `infrun score --logits`; "" = none

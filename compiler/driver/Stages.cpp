@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include "passes/Pipeline.h"
+#include "passes/QuantPolicy.h"
 #include "runtime/format/FileOutput.h"
 
 namespace inf {
@@ -30,6 +31,13 @@ void checkLeftOut(const CompileOptions &options) {
     if (index == 0 || !pipelineStages()[index - 1].optional)
       fail(ErrorCode::Usage, "stage \"{}\" can't be left out: later stages need it", name);
   }
+}
+
+std::string activationsFor(const CompileOptions &options) {
+  if (options.activations != "auto")
+    return options.activations;
+  QuantPolicy policy = parseQuantPolicy(options.quantPolicy);
+  return policy.base || !policy.rules.empty() ? "q8" : "f32";
 }
 
 void saveIr(const CompileOptions &options, size_t number, const std::string &stage,
@@ -64,11 +72,16 @@ std::vector<std::string> stageNames() {
   return names;
 }
 
+bool isPast(ir::ModelOp model, const std::string &stage) {
+  return stageIndex(model.getStage().value_or(importStage).str()) >= stageIndex(stage);
+}
+
 void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOptions &options,
                const std::string &targetName, const std::string &last) {
   checkLeftOut(options);
   PipelineOptions pipeline;
   pipeline.quantPolicy = options.quantPolicy;
+  pipeline.activations = activationsFor(options);
   pipeline.target = targetName;
   pipeline.maxRows = options.maxRows;
   if (options.maxOutputRows)

@@ -12,6 +12,9 @@ namespace inf {
 void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOptions &options,
                const std::string &targetName, const std::string &last);
 
+/// Whether the module has been through `stage`. Fails with Usage for names of stages unknown.
+bool isPast(ir::ModelOp model, const std::string &stage);
+
 /// Runs the lowering alone.
 void lowerModule(CompileContext &context, mlir::ModuleOp module);
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "compiler/frontends/Differences.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/frontends/Suggest.h"
 #include "runtime/base/Error.h"
@@ -22,25 +22,37 @@ DType dtypeOf(WeightFormat format) {
     return DType::F16;
   case WeightFormat::BF16:
     return DType::BF16;
-  case WeightFormat::MXFP4:
-    return DType::U8;
+  default:
+    fail(ErrorCode::Internal, "weight format {} has no dtype; this is a bug",
+         static_cast<uint32_t>(format));
   }
-  fail(ErrorCode::Internal, "weight format {} has no dtype; this is a bug",
-       static_cast<uint32_t>(format));
+}
+
+/// Blocks in one tensor are GGUF's: no dtype of a checkpoint holds them.
+void refuseBlocks(const WeightPart &part) {
+  if (isBlockFormat(part.stored) && part.scales.empty())
+    fail(ErrorCode::BadInput,
+         "tensor {} is declared as {} blocks in one tensor, which only GGUF files hold; give that "
+         "file, or correct the description",
+         quoteShort(part.tensor), weightFormatName(part.stored));
 }
 
 /// What one part reads: [experts,] rows, columns as runtime/format/WeightDecl.h lays them out.
 void addExpected(const WeightDecl &decl, const WeightPart &part,
                  std::multimap<std::string, ExpectedTensor> &expected) {
+  refuseBlocks(part);
   std::vector<uint64_t> shape;
   if (decl.experts > 1)
     shape.push_back(decl.experts);
   shape.push_back(part.rows);
   if (part.stored == WeightFormat::MXFP4) {
-    shape.push_back(decl.columns / mxfp4Block);
+    shape.push_back(decl.columns / blockColumns);
     expected.insert({part.scales, {DType::U8, shape}});
-    shape.push_back(mxfp4Block / 2); // two codes a byte
-  } else if (!decl.isVector()) {
+    shape.push_back(blockColumns / 2); // two codes a byte
+    expected.insert({part.tensor, {DType::U8, shape}});
+    return;
+  }
+  if (!decl.isVector()) {
     shape.push_back(decl.columns);
     if (part.transposed)
       std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
@@ -59,37 +71,14 @@ std::string describe(DType dtype, const std::vector<uint64_t> &shape) {
   return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ", "));
 }
 
-class Differences {
-public:
-  void compare(const std::string &name, const ExpectedTensor &want, const TensorInfo *found) {
-    if (!found)
-      missing.insert(name);
-    else if (found->dtype != want.dtype || !sameShape(want.shape, found->shape))
-      mismatched.insert(fmt::format("{} (expected {}, found {})", name,
-                                    describe(want.dtype, want.shape),
-                                    describe(found->dtype, found->shape)));
-  }
-
-  void extraTensor(const std::string &name) { extra.insert(name); }
-
-  void refuse() const {
-    if (missing.empty() && extra.empty() && mismatched.empty())
-      return;
-    fail(ErrorCode::BadInput,
-         "the checkpoint does not fit the model description:{}{}{}; check that both are of the "
-         "same model and that all of its files are there",
-         list("missing", missing), list("extra", extra), list("mismatched", mismatched));
-  }
-
-private:
-  static std::string list(std::string_view kind, const std::set<std::string> &names) {
-    if (names.empty())
-      return "";
-    return fmt::format("\n  {} {}: {}", names.size(), kind,
-                       firstNames({names.begin(), names.end()}));
-  }
-  std::set<std::string> missing, extra, mismatched;
-};
+void compare(const std::string &name, const ExpectedTensor &want, const TensorInfo *found,
+             Differences &differences) {
+  if (!found)
+    differences.missingTensor(name);
+  else if (found->dtype != want.dtype || !sameShape(want.shape, found->shape))
+    differences.mismatchedTensor(name, describe(want.dtype, want.shape),
+                                 describe(found->dtype, found->shape));
+}
 
 } // namespace
 
@@ -101,11 +90,11 @@ void checkCheckpoint(const std::vector<WeightDecl> &decls, const Checkpoint &che
       addExpected(decl, part, expected);
   Differences differences;
   for (const auto &[name, want] : expected)
-    differences.compare(name, want, checkpoint.find(name));
+    compare(name, want, checkpoint.find(name), differences);
   for (const TensorInfo *tensor : checkpoint.tensors())
     if (!expected.count(tensor->name))
       differences.extraTensor(tensor->name);
-  differences.refuse();
+  differences.refuse("the checkpoint");
 }
 
 } // namespace inf

@@ -2,11 +2,11 @@
 // one model_type; HuggingFace.cpp has their table.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "compiler/frontends/JsonReader.h"
 #include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/TensorRules.h"
 
 namespace inf {
 
@@ -27,12 +27,6 @@ RopeDesc importRope(JsonObject &config);
 /// The storage of a tensor: from the checkpoint, or bf16 when it is not there (checkCheckpoint
 /// lists it later). Fails with BadInput when its dtype is none of F32, F16, BF16.
 WeightFormat storedAs(const HuggingFaceModel &model, const std::string &tensor);
-
-/// Adds the rule of a weight. For names with "{layer}", `make(layer)` gives the rule of one layer
-/// with "{layer}" still in its tensor names; layers that differ from layer 0 (another dtype) get a
-/// rule of their own. desc.layers is set.
-void addRule(ModelDesc &desc, const std::string &weight,
-             const std::function<TensorRule(uint64_t layer)> &make);
 
 /// The rule of a weight stored as one plain tensor.
 void addPlainRule(ModelDesc &desc, const HuggingFaceModel &model, const std::string &weight,

@@ -140,12 +140,21 @@ std::vector<std::string> parseLayers(JsonObject &root) {
 }
 
 WeightFormat parseStored(const std::string &name, const JsonPlace &place) {
-  auto format = weightFormatByName(name);
-  if (!format || *format == WeightFormat::MXFP4)
-    fail(ErrorCode::BadInput, "{}: unknown storage {}; known: f32, f16, bf16{}", place.text(),
-         quoteShort(name),
-         format ? " (mxfp4 is written as \"blocks\" and \"scales\", without \"stored\")" : "");
-  return *format;
+  if (auto format = weightFormatByName(name))
+    return *format;
+  fail(ErrorCode::BadInput, "{}: unknown storage {}; known: {}", place.text(), quoteShort(name),
+       fmt::join(weightFormatNames, ", "));
+}
+
+/// What parts are stored as that don't say it: vectors too, which are never blocks.
+WeightFormat parseCommonStorage(JsonObject &root) {
+  WeightFormat format = parseStored(root.text("stored", "bf16"), root.at("stored"));
+  if (isBlockFormat(format))
+    fail(ErrorCode::BadInput,
+         "{}: expected f32, f16 or bf16, found {}; write it on the parts that are stored so (mxfp4 "
+         "of a checkpoint as \"blocks\" and \"scales\")",
+         root.at("stored").text(), weightFormatName(format));
+  return format;
 }
 
 WeightPart parsePart(const Json &value, const JsonPlace &place, WeightFormat stored) {
@@ -275,7 +284,7 @@ ModelDesc parseDescription(const Json &json, const std::string &source, const st
     desc.blocks[name] = parseBlock(JsonObject(value, place));
   });
   desc.layers = parseLayers(root);
-  WeightFormat stored = parseStored(root.text("stored", "bf16"), root.at("stored"));
+  WeightFormat stored = parseCommonStorage(root);
   forEntries(root, "tensors", [&](const std::string &name, const Json &value, JsonPlace place) {
     desc.tensors[name] = parseRule(value, place, stored);
   });

@@ -87,12 +87,12 @@ Ordered writeLayers(const std::vector<std::string> &layers) {
            std::vector<std::string>(layers.begin(), layers.begin() + static_cast<long>(length))}};
 }
 
-/// The storage of most parts that are not MXFP4: written once at the top.
+/// The storage of most parts that are plain: written once at the top.
 WeightFormat commonStorage(const ModelDesc &desc) {
   std::array<size_t, weightFormatNames.size()> counts{};
   for (const auto &[name, rule] : desc.tensors)
     for (const WeightPart &part : rule.parts)
-      if (part.stored != WeightFormat::MXFP4)
+      if (!isBlockFormat(part.stored))
         ++counts[static_cast<size_t>(part.stored)];
   WeightFormat best = WeightFormat::BF16;
   for (WeightFormat format : {WeightFormat::F32, WeightFormat::F16})
@@ -103,7 +103,7 @@ WeightFormat commonStorage(const ModelDesc &desc) {
 
 Ordered writePart(const WeightPart &part, WeightFormat common) {
   Ordered json;
-  if (part.stored == WeightFormat::MXFP4) {
+  if (!part.scales.empty()) {
     json = {{"blocks", part.tensor}, {"scales", part.scales}};
   } else {
     json = {{"tensor", part.tensor}};

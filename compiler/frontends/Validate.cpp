@@ -153,13 +153,14 @@ void checkRule(const std::string &name, const TensorRule &rule) {
     refuse(where, "expected 1 to {} parts, found {}", maxPartsOfWeight, rule.parts.size());
   for (const WeightPart &part : rule.parts) {
     checkName(where, part.tensor);
-    if (part.stored == WeightFormat::MXFP4)
+    if (!part.scales.empty())
       checkName(where, part.scales);
-    else if (!part.scales.empty())
+    if (part.stored != WeightFormat::MXFP4 && !part.scales.empty())
       refuse(where, "scales {} belong to mxfp4 blocks, but the part is stored as {}",
              quoteShort(part.scales), weightFormatName(part.stored));
-    if (part.stored == WeightFormat::MXFP4 && part.transposed)
-      refuse(where, "mxfp4 blocks cannot be transposed: their 32 values lie along the columns");
+    if (isBlockFormat(part.stored) && part.transposed)
+      refuse(where, "{} blocks cannot be transposed: their 32 values lie along the columns",
+             weightFormatName(part.stored));
   }
 }
 

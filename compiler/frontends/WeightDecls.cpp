@@ -34,10 +34,11 @@ void shareRows(WeightDecl &decl) {
 
 /// Storage that the weight's shape does not allow.
 std::optional<std::string> whyNotStored(const WeightDecl &decl, const WeightPart &part) {
-  if (part.stored == WeightFormat::MXFP4 && decl.isVector())
-    return "a vector cannot be stored as mxfp4; expected f32, f16 or bf16";
-  if (part.stored == WeightFormat::MXFP4 && decl.columns % mxfp4Block != 0)
-    return fmt::format("mxfp4 needs columns in multiples of {}, found {}", mxfp4Block,
+  const std::string_view format = weightFormatName(part.stored);
+  if (isBlockFormat(part.stored) && decl.isVector())
+    return fmt::format("a vector cannot be stored as {}; expected f32, f16 or bf16", format);
+  if (isBlockFormat(part.stored) && decl.columns % blockColumns != 0)
+    return fmt::format("{} needs columns in multiples of {}, found {}", format, blockColumns,
                        decl.columns);
   if (part.transposed && decl.isVector())
     return "a vector cannot be transposed";

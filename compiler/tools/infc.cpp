@@ -57,8 +57,10 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
   command->add_option("--target", options.target,
                       "avx2, avx512, native, ... (infc targets lists all)");
   command->add_option("--weights", flags.weights, "DIR, none, or random:SEED");
-  command->add_option("--quant", options.quantPolicy, "none: keep the checkpoint's formats");
-  command->add_option("--kv", options.kvElement, "format of cached keys and values: f32, bf16");
+  command->add_option("--quant", options.quantPolicy,
+                      "none, int8 (default), int4, PATTERN=FORMAT,...");
+  command->add_option("--activations", options.activations, "of quantized products: auto, q8, f32");
+  command->add_option("--kv", options.kvElement, "cached keys and values: bf16 (default), f32");
   command->add_option("--max-rows", options.maxRows, "rows one step may have");
   command->add_option("--max-output-rows", options.maxOutputRows,
                       "of those, rows with logits (64)");
@@ -72,7 +74,8 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
   command->footer("example: infc compile gpt-oss-20b/ --target=avx512 -o gpt-oss-20b.so");
   command->callback([&flags, command] {
     CompileOptions &chosen = flags.options;
-    for (const char *option : {"--target", "--kv", "--max-rows", "--max-output-rows"})
+    for (const char *option :
+         {"--target", "--quant", "--activations", "--kv", "--max-rows", "--max-output-rows"})
       if (command->count(option))
         chosen.asked.insert(option);
     chosen.weights = parseWeightsChoice(flags.weights);
@@ -152,7 +155,9 @@ void addReference(CLI::App &app, ReferenceFlags &flags) {
       ->delimiter(',')
       ->required();
   command->add_option("--weights", flags.weights, "DIR or random:SEED");
-  command->add_option("--kv", options.model.kvElement, "format of cached keys and values");
+  command->add_option("--quant", options.model.quantPolicy, "as for compile");
+  command->add_option("--activations", options.model.activations, "as for compile");
+  command->add_option("--kv", options.model.kvElement, "as for compile");
   command->add_option("--stop-after", options.model.stopAfter, "evaluate the IR after this stage");
   command->add_option("--target", options.model.target, "for stages that need one");
   command->add_option("--logits", options.logitsPath, "write logits as safetensors");

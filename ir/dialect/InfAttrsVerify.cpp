@@ -36,10 +36,11 @@ LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
                                bool) {
   if (!tensor || tensor.empty())
     return emitError() << "expected the name of a checkpoint tensor";
-  if ((stored == Format::MXFP4) != bool(scales))
-    return emitError() << "expected scales with mxfp4, and only there";
-  if (stored == Format::MXFP4 && transposed)
-    return emitError() << "expected mxfp4 not to be transposed: its blocks lie along the columns";
+  if (scales && stored != Format::MXFP4)
+    return emitError() << "expected scales with mxfp4 only";
+  if (isBlockFormat(stored) && transposed)
+    return emitError() << "expected " << stringifyFormat(stored)
+                       << " not to be transposed: its blocks lie along the columns";
   if (rows <= 0)
     return emitError() << "expected rows > 0, found " << rows;
   return success();

@@ -52,6 +52,34 @@ int64_t featuresOf(Value activations) {
   return cast<RankedTensorType>(activations.getType()).getShape().back();
 }
 
+bool hasRowsShape(RankedTensorType tensor, int64_t known) {
+  if (tensor.getEncoding() || tensor.getRank() != 1 + known || !tensor.isDynamicDim(0))
+    return false;
+  int64_t size = 1;
+  for (int64_t dim : tensor.getShape().drop_front()) {
+    if (dim < 1 || dim > largestSize / size) // dynamic is negative
+      return false;
+    size *= dim;
+  }
+  return true;
+}
+
+bool isQ8RowsOf(Type type, int64_t known) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<Q8Type>(tensor.getElementType()) && hasRowsShape(tensor, known) &&
+         tensor.getShape().back() % q8Block == 0;
+}
+
+RankedTensorType quantizedType(Type type) {
+  return RankedTensorType::get(cast<RankedTensorType>(type).getShape(),
+                               Q8Type::get(type.getContext()));
+}
+
+bool isQuantized(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && isa<Q8Type>(tensor.getElementType());
+}
+
 RankedTensorType activationType(MLIRContext *context, int64_t features) {
   return RankedTensorType::get({ShapedType::kDynamic, features}, Float32Type::get(context));
 }

@@ -36,25 +36,30 @@ namespace inf::ir {
 /// A product of dimensions that an IR may name. Rows are at most 65536, elements 4 bytes: byte
 /// counts stay far inside 64 bits.
 inline constexpr int64_t largestSize = 0x7fffffff;
+/// Features of !inf.q8 that share a scale, and columns of every block format of weights.
+inline constexpr int64_t q8Block = 32;
+
+/// Formats in which 32 columns share a scale.
+inline bool isBlockFormat(Format format) { return format >= Format::MXFP4; }
 
 /// Features of an activation value: its last dimension.
 int64_t featuresOf(mlir::Value activations);
+/// Rows of unknown number and `known` dimensions behind, as isRowsOf says.
+bool hasRowsShape(mlir::RankedTensorType tensor, int64_t known);
 /// A tensor of 32-bit `Element` with rows of unknown number and `known` dimensions of 1 or more
 /// behind, their product at most largestSize.
 template <typename Element> bool isRowsOf(mlir::Type type, int64_t known) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
-  if (!tensor || !mlir::isa<Element>(tensor.getElementType()) ||
-      !tensor.getElementType().isSignlessIntOrFloat() || tensor.getElementTypeBitWidth() != 32 ||
-      tensor.getEncoding() || tensor.getRank() != 1 + known || !tensor.isDynamicDim(0))
-    return false;
-  int64_t size = 1;
-  for (int64_t dim : tensor.getShape().drop_front()) {
-    if (dim < 1 || dim > largestSize / size) // dynamic is negative
-      return false;
-    size *= dim;
-  }
-  return true;
+  return tensor && mlir::isa<Element>(tensor.getElementType()) &&
+         tensor.getElementType().isSignlessIntOrFloat() && tensor.getElementTypeBitWidth() == 32 &&
+         hasRowsShape(tensor, known);
 }
+/// The same with elements of !inf.q8, whose blocks of 32 divide the last dimension.
+bool isQ8RowsOf(mlir::Type type, int64_t known);
+/// `type` with elements of !inf.q8.
+mlir::RankedTensorType quantizedType(mlir::Type type);
+/// Whether the value's elements are !inf.q8.
+bool isQuantized(mlir::Value value);
 /// tensor<?xFxf32>.
 mlir::RankedTensorType activationType(mlir::MLIRContext *context, int64_t features);
 

@@ -11,8 +11,8 @@ def Inf_Dialect : Dialect {
   let cppNamespace = "::inf::ir";
   let summary = "Language models on CPUs: what each op means, and every decision made about it";
   let description = [{
-    Activations are tensors [rows, features] of f32; a row is one token of one sequence in a step,
-    and its position and sequence are implicit. Weights are names, never bytes: `inf.weight`
+    Activations are tensors [rows, features] of f32, or of !inf.q8 where integer kernels read them; a
+    row is one token of one sequence in a step, and its position and sequence are implicit. Weights are names, never bytes: `inf.weight`
     declares one, ops take `!inf.weight` values that stand for it.
 
     Decisions are attributes, so that they can be printed, tested and overridden by hand:
@@ -54,10 +54,21 @@ def Inf_WeightType : Inf_Type<"Weight", "weight"> {
   }];
 }
 
+def Inf_Q8Type : Inf_Type<"Q8", "q8"> {
+  let summary = "element of int8 activations: tensor<?xFx!inf.q8>";
+  let description = [{
+    Every 32 features share an f32 scale s = max|x| / 127; a feature is round(x / s) * s, rounded to
+    nearest even, steps in -127..127; 0 stays 0. runtime/abi/ActivationRows.h has the bytes. In
+    meaning a q8 value is the f32 value after that rounding: ops read it as such.
+  }];
+}
+
 // Values equal those of runtime/abi/WeightFormats.h; passes check that at compile time.
 def Inf_Format : I32EnumAttr<"Format", "element format of a weight", [
     I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"F16", 1, "f16">,
-    I32EnumAttrCase<"BF16", 2, "bf16">, I32EnumAttrCase<"MXFP4", 3, "mxfp4">]> {
+    I32EnumAttrCase<"BF16", 2, "bf16">, I32EnumAttrCase<"MXFP4", 3, "mxfp4">,
+    I32EnumAttrCase<"INT8", 4, "int8">, I32EnumAttrCase<"INT4", 5, "int4">,
+    I32EnumAttrCase<"INT4A", 6, "int4a">]> {
   let cppNamespace = "::inf::ir";
   let genSpecializedAttr = 0;
 }

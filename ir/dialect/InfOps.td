@@ -1,4 +1,5 @@
 //===- InfOps.td - the ops: what a model is made of ----------------------------------------------===//
+// Where an op may read or give !inf.q8, the number it works on is the f32 that the q8 stands for.
 // In order: the containers (model, weight, ...), ops of an imported model, and the fused forms that
 // passes make of them. Shapes: r rows, h features of the residual stream, E experts, k experts per
 // row. Constraints are numbered per op as (C1), (C2), ...; InfOpsVerify.cpp and
@@ -21,6 +22,16 @@ def Inf_Activations : Type<CPred<"::inf::ir::isRowsOf<::mlir::Float32Type>($_sel
                            "tensor<?xFxf32> with F in 1..2^31-1", "::mlir::RankedTensorType">;
 def Inf_Pairs : Type<CPred<"::inf::ir::isRowsOf<::mlir::Float32Type>($_self, 2)">,
                      "tensor<?xkxFxf32> with kF in 1..2^31-1", "::mlir::RankedTensorType">;
+def Inf_Q8Activations : Type<CPred<"::inf::ir::isQ8RowsOf($_self, 1)">,
+                             "tensor<?xFx!inf.q8> with F a multiple of 32 below 2^31",
+                             "::mlir::RankedTensorType">;
+def Inf_Q8Pairs : Type<CPred<"::inf::ir::isQ8RowsOf($_self, 2)">,
+                       "tensor<?xkxFx!inf.q8> with F a multiple of 32, kF below 2^31",
+                       "::mlir::RankedTensorType">;
+// What products read, and what may be stored quantized by the op that makes it.
+def Inf_AnyActivations : AnyTypeOf<[Inf_Activations, Inf_Q8Activations], "",
+                                   "::mlir::RankedTensorType">;
+def Inf_AnyPairs : AnyTypeOf<[Inf_Pairs, Inf_Q8Pairs], "", "::mlir::RankedTensorType">;
 def Inf_Tokens : Type<CPred<"::inf::ir::isRowsOf<::mlir::IntegerType>($_self, 0)">,
                       "tensor<?xi32>", "::mlir::RankedTensorType">;
 def Inf_Indices : Type<CPred<"::inf::ir::isRowsOf<::mlir::IntegerType>($_self, 1)">,
@@ -55,7 +66,8 @@ def Inf_WeightOp : Inf_Op<"weight", [Symbol, HasParent<"ModelOp">]> {
     `format` is the format it is packed to (unset: the one it is stored in), `layout` the order of
     its bytes, `offset` and `bytes` its place in the payload.
     (C1) rows of the parts add up to the shape's rows; (C2) vectors are packed as f32 in a vector
-    layout, matrices in another; (C3) mxfp4 needs columns % 32 == 0 and can only be made from mxfp4;
+    layout, matrices in another; (C3) block formats (mxfp4, int8, int4, int4a), stored or packed, need
+    columns % 32 == 0, and mxfp4 can only be made from mxfp4;
     (C4) offset is a multiple of 64 in 0..2^56.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Inf_WeightType>:$type,
@@ -182,9 +194,10 @@ def Inf_EmbeddingOp : Inf_Op<"embedding", [Pure]> {
 
 def Inf_RmsNormOp : Inf_Op<"rms_norm", [Pure]> {
   let summary = "weight * x * rsqrt(mean(x^2) + eps), in f32";
-  let description = [{(C1) weight is a vector of x's features; (C2) result type is x's; (C3) eps > 0.}];
+  let description = [{(C1) weight is a vector of x's features; (C2) result type is x's, or its q8
+    form; (C3) eps > 0.}];
   let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, F64Attr:$eps);
-  let results = (outs Inf_Activations:$result);
+  let results = (outs Inf_AnyActivations:$result);
   let assemblyFormat = "$x `,` $weight attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
@@ -199,13 +212,14 @@ def Inf_LinearOp : Inf_Op<"linear", [Pure, AttrSizedOperandSegments]> {
     result has half of them.
     (C1) weight is a matrix with x's features as columns; (C2) result features = rows, or rows / 2
     with an activation; (C3) bias and scale are vectors of rows, addend has rows features;
-    (C4) residual has the result's type; (C5) norm is a vector of x's features and comes with eps.
+    (C4) residual has the result's type; (C5) norm is a vector of x's features, comes with eps, and x
+    is f32.
   }];
-  let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
+  let arguments = (ins Inf_AnyActivations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
                        Optional<Inf_WeightType>:$scale, Optional<Inf_Activations>:$addend,
                        Optional<Inf_WeightType>:$norm, Optional<Inf_Activations>:$residual,
                        OptionalAttr<F64Attr>:$eps, OptionalAttr<Inf_ActivationAttr>:$activation);
-  let results = (outs Inf_Activations:$result);
+  let results = (outs Inf_AnyActivations:$result);
   let assemblyFormat = [{
     $x `,` $weight (`bias` $bias^)? (`scale` $scale^)? (`addend` $addend^)? (`norm` $norm^)?
     (`residual` $residual^)? attr-dict `:` functional-type(operands, results)
@@ -247,11 +261,12 @@ def Inf_AttentionOp : Inf_Op<"attention", [MemoryEffects<[MemRead]>,
     has one. Query head i uses kv head i / (heads / kv_heads). With sinks, head i's softmax
     denominator gains exp(sinks[i]) and no value is added.
     (C1) q has heads * head_dim features and so has the result; (C2) heads % kv_heads == 0;
-    (C3) sinks is a vector of heads; (C4) kv_heads and head_dim are the group's.
+    (C3) sinks is a vector of heads; (C4) kv_heads and head_dim are the group's; (C5) a q8 result has
+    whole blocks of 32 in the heads that share a kv head.
   }];
   let arguments = (ins Inf_Activations:$q, Optional<Inf_WeightType>:$sinks, I64Attr:$heads,
                        I64Attr:$kv_heads, I64Attr:$head_dim, F64Attr:$scale, FlatSymbolRefAttr:$group);
-  let results = (outs Inf_Activations:$result);
+  let results = (outs Inf_AnyActivations:$result);
   let assemblyFormat = "$q (`sinks` $sinks^)? `over` $group attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
@@ -297,14 +312,12 @@ def Inf_SwigluOp : Inf_Op<"swiglu", [Pure]> {
 }
 
 def Inf_QuantizeActivationOp : Inf_Op<"quantize_activation", [Pure]> {
-  let summary = "what int8 activations keep of x: round(x / s) * s per block of features";
-  let description = [{
-    s = max|x| / 127 over each block (0 stays 0), rounded to nearest even, range [-127, 127].
-    (C1) block divides the features; (C2) result type is x's.
-  }];
-  let arguments = (ins Inf_Activations:$x, I64Attr:$block);
-  let results = (outs Inf_Activations:$result);
-  let assemblyFormat = "$x `block` $block attr-dict `:` functional-type(operands, results)";
+  let summary = "x in int8: see !inf.q8";
+  let description = [{(C1) the result has x's shape.}];
+  let arguments = (ins AnyTypeOf<[Inf_Activations, Inf_Pairs], "", "::mlir::RankedTensorType">:$x);
+  let results = (outs AnyTypeOf<[Inf_Q8Activations, Inf_Q8Pairs], "",
+                                "::mlir::RankedTensorType">:$result);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -326,7 +339,7 @@ def Inf_OutputRowsOp : Inf_Op<"output_rows", [Pure, SameOperandsAndResultType,
 def Inf_LmHeadOp : Inf_Op<"lm_head", [Pure]> {
   let summary = "logits of the output rows: x . weight^T";
   let description = [{(C1) weight is [v, h], x has h features, the result v.}];
-  let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight);
+  let arguments = (ins Inf_AnyActivations:$x, Inf_WeightType:$weight);
   let results = (outs Inf_Activations:$result);
   let assemblyFormat = "$x `,` $weight attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -342,10 +355,10 @@ def Inf_QkvOp : Inf_Op<"qkv", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegmen
   let description = [{
     weight's rows are q (heads), k (kv_heads), v (kv_heads), head_dim each.
     (C1) weight is [(heads + 2 kv_heads) * head_dim, features of x]; (C2) bias is a vector of its
-    rows; (C3) norm is a vector of x's features and comes with eps; (C4) the result has
+    rows; (C3) norm is a vector of x's features, comes with eps, and x is f32; (C4) the result has
     heads * head_dim features; (C5) table and group have this head_dim, the group these kv_heads.
   }];
-  let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
+  let arguments = (ins Inf_AnyActivations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
                        Optional<Inf_WeightType>:$norm, OptionalAttr<F64Attr>:$eps, I64Attr:$heads,
                        I64Attr:$kv_heads, I64Attr:$head_dim, FlatSymbolRefAttr:$table,
                        FlatSymbolRefAttr:$group);
@@ -361,11 +374,11 @@ def Inf_RouterOp : Inf_Op<"router", [Pure]> {
   let summary = "norm, router logits and top k in one stage; also returns the normed rows";
   let description = [{
     (C1) weight is [E, features]; (C2) bias is a vector of E, norm one of features, with eps;
-    (C3) result types as rms_norm and router_topk give them.
+    (C3) result types as rms_norm and router_topk give them, normed perhaps in q8.
   }];
   let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
                        Inf_WeightType:$norm, F64Attr:$eps, I64Attr:$k);
-  let results = (outs Inf_Activations:$normed, Inf_Indices:$experts, Inf_Activations:$weights);
+  let results = (outs Inf_AnyActivations:$normed, Inf_Indices:$experts, Inf_Activations:$weights);
   let assemblyFormat = [{
     $x `,` $weight (`bias` $bias^)? `norm` $norm `top` $k attr-dict `:` functional-type(operands, results)
   }];
@@ -375,12 +388,12 @@ def Inf_RouterOp : Inf_Op<"router", [Pure]> {
 def Inf_ExpertUpOp : Inf_Op<"expert_up", [Pure]> {
   let summary = "act(gate_up_e . x + b) for each chosen expert: [r, k, i]";
   let description = [{
-    (C1) as inf.moe's gate_up; (C2) the result is tensor<?xkxixf32>; (C3) experts come from a router
+    (C1) as inf.moe's gate_up; (C2) the result is tensor<?xkxixf32> or its q8 form; (C3) experts come from a router
     over E.
   }];
-  let arguments = (ins Inf_Activations:$x, Inf_Indices:$experts, Inf_WeightType:$weight,
+  let arguments = (ins Inf_AnyActivations:$x, Inf_Indices:$experts, Inf_WeightType:$weight,
                        Optional<Inf_WeightType>:$bias, Inf_ActivationAttr:$activation);
-  let results = (outs Inf_Pairs:$result);
+  let results = (outs Inf_AnyPairs:$result);
   let assemblyFormat = [{
     $x `,` $experts `,` $weight (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
   }];
@@ -391,11 +404,11 @@ def Inf_ExpertDownOp : Inf_Op<"expert_down", [Pure, AttrSizedOperandSegments]> {
   let summary = "residual + sum over the chosen experts of weight_e * (down_e . x_e + b_e)";
   let description = [{
     The sum runs in the router's order, starting from the residual.
-    (C1) weight is [E, h, i], x tensor<?xkxixf32>, partials tensor<?xkxhxf32>; (C2) bias [E, h, 1];
+    (C1) weight is [E, h, i], x tensor<?xkxixf32> or its q8 form, partials tensor<?xkxhxf32>; (C2) bias [E, h, 1];
     (C3) residual has the result's type; (C4) experts come from a router over E, and weights has as
     many per row.
   }];
-  let arguments = (ins Inf_Pairs:$x, Inf_Indices:$experts, Inf_Activations:$weights,
+  let arguments = (ins Inf_AnyPairs:$x, Inf_Indices:$experts, Inf_Activations:$weights,
                        Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
                        Optional<Inf_Activations>:$residual);
   let results = (outs Inf_Activations:$result, Inf_Pairs:$partials);

@@ -46,6 +46,13 @@ LogicalResult expectType(Operation *op, Value value, Type type, const char *rule
                            << ", found " << value.getType();
 }
 
+/// `value` has this type, or the same with q8 elements.
+LogicalResult expectTypeOrQ8(Operation *op, Value value, RankedTensorType type, const char *rule,
+                             StringRef what) {
+  bool fits = isQuantized(value) ? quantizedType(type) == value.getType() : type == value.getType();
+  return fits ? success() : expectType(op, value, type, rule, what);
+}
+
 /// The norm prologue: a vector of x's features, together with eps.
 LogicalResult verifyNorm(Operation *op, Value x, Value norm, std::optional<APFloat> eps,
                          const char *rule) {
@@ -53,6 +60,9 @@ LogicalResult verifyNorm(Operation *op, Value x, Value norm, std::optional<APFlo
     return op->emitOpError() << "(" << rule << ") expected norm and eps together";
   if (!norm)
     return success();
+  if (isQuantized(x))
+    return op->emitOpError() << "(" << rule << ") expected x in f32 with a norm, found "
+                             << x.getType();
   if (!(eps->convertToDouble() > 0))
     return op->emitOpError() << "(" << rule << ") expected eps > 0, found "
                              << eps->convertToDouble();
@@ -63,7 +73,7 @@ Type indexType(MLIRContext *context, int64_t k) {
   return RankedTensorType::get({ShapedType::kDynamic, k}, IntegerType::get(context, 32));
 }
 
-Type pairType(MLIRContext *context, int64_t k, int64_t features) {
+RankedTensorType pairType(MLIRContext *context, int64_t k, int64_t features) {
   return RankedTensorType::get({ShapedType::kDynamic, k, features}, Float32Type::get(context));
 }
 
@@ -190,14 +200,17 @@ LogicalResult WeightOp::verify() {
   if (type.isVector() && getFormat().value_or(Format::F32) != Format::F32)
     return emitOpError() << "(C2) expected a vector to be packed as f32, found "
                          << stringifyFormat(*getFormat());
-  if (getFormat() == Format::MXFP4) {
-    if (type.getColumns() % 32)
-      return emitOpError() << "(C3) expected columns to be a multiple of 32 for mxfp4, found "
-                           << type.getColumns();
-    if (!allMxfp4)
-      return emitOpError() << "(C3) expected every part to be stored as mxfp4: other formats are "
-                              "not converted to it";
-  }
+  SmallVector<Format> formats = llvm::map_to_vector(getParts().getAsRange<PartAttr>(),
+                                                    [](PartAttr part) { return part.getStored(); });
+  if (getFormat())
+    formats.push_back(*getFormat());
+  for (Format format : formats)
+    if (isBlockFormat(format) && type.getColumns() % q8Block)
+      return emitOpError() << "(C3) expected columns to be a multiple of 32 for "
+                           << stringifyFormat(format) << ", found " << type.getColumns();
+  if (getFormat() == Format::MXFP4 && !allMxfp4)
+    return emitOpError() << "(C3) expected every part to be stored as mxfp4: other formats are not "
+                            "converted to it";
   constexpr uint64_t largestOffset = uint64_t(1) << 56; // sizes can still be added to it
   if (getOffset() && (*getOffset() > largestOffset || *getOffset() % 64))
     return emitOpError() << "(C4) expected an offset in 0..2^56 that is a multiple of 64, found "
@@ -341,7 +354,7 @@ LogicalResult EmbeddingOp::verify() {
 }
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(expectType(*this, getResult(), getX().getType(), "C2", "a result")))
+  if (failed(expectTypeOrQ8(*this, getResult(), getX().getType(), "C2", "a result")))
     return failure();
   if (failed(expectWeight(*this, getWeight(), {featuresOf(getX())}, "C1", "weight")))
     return failure();
@@ -407,8 +420,13 @@ LogicalResult AttentionOp::verify() {
   if (int64_t(getKvHeads()) <= 0 || getHeads() % getKvHeads())
     return emitOpError() << "(C2) expected heads to be a multiple of kv_heads, found " << getHeads()
                          << " and " << getKvHeads();
-  if (getSinks())
-    return expectWeight(*this, getSinks(), {int64_t(getHeads())}, "C3", "sinks");
+  if (getSinks() && failed(expectWeight(*this, getSinks(), {int64_t(getHeads())}, "C3", "sinks")))
+    return failure();
+  int64_t shared = getHeads() / getKvHeads() * getHeadDim();
+  if (isQuantized(getResult()) && shared % q8Block)
+    return emitOpError() << "(C5) expected a multiple of 32 features that share a kv head for a q8 "
+                            "result, found "
+                         << shared;
   return success();
 }
 LogicalResult AttentionOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -451,11 +469,7 @@ LogicalResult SwigluOp::verify() {
 }
 
 LogicalResult QuantizeActivationOp::verify() {
-  int64_t block = getBlock(), features = featuresOf(getX());
-  if (block <= 0 || features % block)
-    return emitOpError() << "(C1) expected block to divide " << features << " features, found "
-                         << block;
-  return expectType(*this, getResult(), getX().getType(), "C2", "a result");
+  return expectType(*this, getResult(), quantizedType(getX().getType()), "C1", "a result");
 }
 
 LogicalResult LmHeadOp::verify() {
@@ -493,7 +507,7 @@ LogicalResult RouterOp::verify() {
     return failure();
   if (k < 1 || k > experts)
     return emitOpError() << "(C3) expected 1 <= k <= " << experts << ", found " << k;
-  if (failed(expectType(*this, getNormed(), getX().getType(), "C3", "normed")) ||
+  if (failed(expectTypeOrQ8(*this, getNormed(), getX().getType(), "C3", "normed")) ||
       failed(expectType(*this, getExperts(), indexType(getContext(), k), "C3", "experts")))
     return failure();
   return expectType(*this, getWeights(), activationType(getContext(), k), "C3", "weights");
@@ -506,7 +520,7 @@ LogicalResult ExpertUpOp::verify() {
     return failure();
   if (getBias() && failed(expectWeight(*this, getBias(), {experts, 2 * i, 1}, "C1", "bias")))
     return failure();
-  if (failed(expectType(*this, getResult(), pairType(getContext(), k, i), "C2", "a result")))
+  if (failed(expectTypeOrQ8(*this, getResult(), pairType(getContext(), k, i), "C2", "a result")))
     return failure();
   return verifyChosen(*this, getExperts(), experts, "C3");
 }
@@ -514,7 +528,7 @@ LogicalResult ExpertUpOp::verify() {
 LogicalResult ExpertDownOp::verify() {
   int64_t h = featuresOf(getResult()), i = featuresOf(getX()), k = featuresOf(getExperts());
   int64_t experts = getWeight().getType().getExperts();
-  if (failed(expectType(*this, getX(), pairType(getContext(), k, i), "C1", "x")) ||
+  if (failed(expectTypeOrQ8(*this, getX(), pairType(getContext(), k, i), "C1", "x")) ||
       failed(expectType(*this, getPartials(), pairType(getContext(), k, h), "C1", "partials")) ||
       failed(expectWeight(*this, getWeight(), {experts, h, i}, "C1", "weight")))
     return failure();

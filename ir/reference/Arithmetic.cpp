@@ -6,8 +6,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "llvm/ADT/APFloat.h"
-
 namespace inf::ir {
 namespace {
 
@@ -44,14 +42,6 @@ float roundToBf16(float x) {
   bits &= 0xffff0000;
   std::memcpy(&x, &bits, 4);
   return x;
-}
-
-float roundToF16(float x) {
-  bool loses = false;
-  llvm::APFloat value(x);
-  value.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
-  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
-  return value.convertToFloat();
 }
 
 ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps) {

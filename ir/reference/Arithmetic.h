@@ -16,9 +16,8 @@ struct ReferenceCache {
 
 float dot(const float *x, const float *y, int64_t n);
 
-// What an f32 becomes when it is kept in another format: nearest, ties to even.
+/// What an f32 becomes when it is kept as bf16: nearest, ties to even.
 float roundToBf16(float x);
-float roundToF16(float x);
 
 /// weight * x * rsqrt(mean(x^2) + eps), row by row.
 ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps);

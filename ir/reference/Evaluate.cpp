@@ -26,13 +26,7 @@ public:
   std::vector<float> rows(Value value, int64_t expert, int64_t first, int64_t count) {
     WeightOp weight = declared(value);
     std::vector<float> out(size_t(count * weight.getType().getColumns()));
-    context.reader.readRows(weight.getSymName().str(), expert, first, count, out.data());
-    if (weight.getFormat() != weight.storedFormat()) { // else they have been through it
-      if (weight.getFormat() == Format::BF16)
-        std::transform(out.begin(), out.end(), out.begin(), roundToBf16);
-      if (weight.getFormat() == Format::F16)
-        std::transform(out.begin(), out.end(), out.begin(), roundToF16);
-    }
+    context.reader.readRows(weight, expert, first, count, out.data());
     return out;
   }
   std::vector<float> vector(Value value, int64_t expert = 0) {
@@ -265,9 +259,7 @@ void evaluate(EvaluationContext &context, Operation *op) {
       })
       .Case([&](MoeOp o) { set(o.getResult(), moe(context, o)); })
       .Case([&](SwigluOp o) { set(o.getResult(), gated(at(o.getX()), o.getActivationAttr())); })
-      .Case([&](QuantizeActivationOp o) {
-        set(o.getResult(), quantizeDequantize(at(o.getX()), o.getBlock()));
-      })
+      .Case([&](QuantizeActivationOp o) { set(o.getResult(), ReferenceTensor(at(o.getX()))); })
       .Case([&](AddOp o) {
         ReferenceTensor sum = at(o.getLhs());
         addTensor(sum, at(o.getRhs()));
@@ -296,6 +288,9 @@ void evaluate(EvaluationContext &context, Operation *op) {
         llvm::report_fatal_error(llvm::Twine("ir/reference has no meaning for ") +
                                  other->getName().getStringRef());
       });
+  for (Value result : op->getResults())
+    if (isQuantized(result))
+      set(result, quantizeDequantize(at(result), q8Block));
 }
 
 } // namespace inf::ir

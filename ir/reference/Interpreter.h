@@ -15,7 +15,9 @@ namespace inf::ir {
 class WeightReader {
 public:
   virtual ~WeightReader() = default;
-  virtual void readRows(const std::string &weight, int64_t expert, int64_t firstRow, int64_t count,
+  /// The values a compiled model holds: those of the checkpoint after packing to the format that
+  /// the weight's declaration gives (none: as stored).
+  virtual void readRows(WeightOp weight, int64_t expert, int64_t firstRow, int64_t count,
                         float *out) = 0;
 };
 
@@ -39,9 +41,9 @@ struct ReferenceResult {
 /// Runs `tokens` as one sequence from position 0. `outputs` are the positions that want hidden and
 /// logits, ascending.
 ///
-/// Weights pass through the format the IR gives them (an f32 weight packed to bf16 is rounded),
-/// keys and values through that of their group: so the result is that of exact arithmetic on what
-/// the compiled model holds.
+/// Weights pass through the format the IR gives them, activations through !inf.q8 where they have
+/// that type, keys and values through the element of their group: so the result is that of exact
+/// arithmetic on what the compiled model holds.
 ReferenceResult runReference(ModelOp model, WeightReader &weights,
                              const std::vector<int32_t> &tokens,
                              const std::vector<int64_t> &outputs);

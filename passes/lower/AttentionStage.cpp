@@ -1,6 +1,7 @@
 // Attention: a unit is one row and one kv head with all query heads that share it.
 #include "codegen/KernelArgs.h"
 #include "passes/lower/KvLayout.h"
+#include "passes/lower/Quantize.h"
 #include "passes/lower/Stages.h"
 
 using namespace mlir;
@@ -19,6 +20,8 @@ void lower(StepFrame &frame, ir::AttentionOp op) {
   set(view.base, offsetof(AttentionArgs, kvBase));
   set(e.constI64(kv.blockBytes), offsetof(AttentionArgs, blockBytes));
   set(e.like(e.f32(), float(op.getScale().convertToDouble())), offsetof(AttentionArgs, scale));
+  bool q8 = ir::isQuantized(op.getResult());
+  Value outputs = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).outputs);
   Value slot = e.mul(frame.kvSlot, kv.slotBytes);
   Value sinks = op.getSinks() ? frame.weight(op.getSinks()) : Value();
 
@@ -29,7 +32,8 @@ void lower(StepFrame &frame, ir::AttentionOp op) {
     Value table = e.at(view.table, e.mul(e.mul(frame.sequence(row), view.tableStride), 4));
     Value headByte = e.mul(head, groupBytes);
     set(e.at(frame.rowOf(op.getQ(), row), headByte), offsetof(AttentionArgs, q));
-    set(e.at(frame.rowOf(op.getResult(), row), headByte), offsetof(AttentionArgs, out));
+    Value result = frame.rowOf(op.getResult(), row);
+    set(q8 ? outputs : e.at(result, headByte), offsetof(AttentionArgs, out));
     set(table, offsetof(AttentionArgs, blockTable));
     Value keys = e.add(slot, e.mul(head, kv.headBytes));
     set(keys, offsetof(AttentionArgs, keyOffset));
@@ -39,6 +43,11 @@ void lower(StepFrame &frame, ir::AttentionOp op) {
     set(position, offsetof(AttentionArgs, lastKey));
     set(sinks ? e.at(sinks, e.mul(head, group * 4)) : e.null(), offsetof(AttentionArgs, sinks));
     emitKernelCall(frame, op, frame.attentionArgs);
+    if (q8) {
+      Value begin = e.mul(head, group * int64_t(op.getHeadDim()));
+      emitQuantize(e, outputs, result, begin, e.add(begin, group * int64_t(op.getHeadDim())),
+                   ir::featuresOf(op.getResult()));
+    }
   });
 }
 

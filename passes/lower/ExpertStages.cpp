@@ -79,7 +79,7 @@ Value pairAt(Emit &e, SortedPairs sorted, Value first, Value i) {
 
 /// Start of vector `pair % k` of row `pair / k` in a [r, k, f] buffer: vectors are evenly spaced.
 Value pairVector(StepFrame &frame, Value buffer, Value pair) {
-  return frame.e.at(frame.buffer(buffer).pointer, frame.e.mul(pair, vectorStride(buffer) * 4));
+  return frame.e.at(frame.buffer(buffer).pointer, frame.e.mul(pair, vectorBytes(buffer)));
 }
 
 } // namespace
@@ -102,11 +102,12 @@ void lower(StepFrame &frame, ir::ExpertUpOp op) {
             Value row = e.div(pairAt(e, sorted, first, i), e.constI64(k));
             return frame.rowOf(op.getX(), row);
           });
-          emitRowPointers(frame, frame.yRows, count, [&](Value i) {
-            Value to = pairVector(frame, op.getResult(), pairAt(e, sorted, first, i));
-            return e.at(to, e.mul(mine.begin, shape.unitOutputs * 4));
-          });
+          auto resultAt = [&](Value i) {
+            return pairVector(frame, op.getResult(), pairAt(e, sorted, first, i));
+          };
+          emitOutputRows(frame, op, op.getResult(), mine, shape, count, resultAt);
           emitLinearCall(frame, op, count);
+          emitStoreQ8(frame, op, op.getResult(), mine, shape, count, resultAt);
         });
   });
 }

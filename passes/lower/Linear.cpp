@@ -2,6 +2,7 @@
 
 #include "codegen/KernelArgs.h"
 #include "passes/KernelUse.h"
+#include "passes/lower/Quantize.h"
 #include "passes/lower/Stages.h"
 
 using namespace mlir;
@@ -83,6 +84,41 @@ void emitRowPointers(StepFrame &frame, Value array, Value count,
                      function_ref<Value(Value)> pointer) {
   Emit &e = frame.e;
   e.loop(e.constI64(0), count, 1, [&](Value i) { e.store(pointer(i), e.at(array, e.mul(i, 8))); });
+}
+
+namespace {
+
+/// Row i of the f32 outputs in scratch.
+Value scratchOutput(StepFrame &frame, Operation *op, Value result, Value i) {
+  Emit &e = frame.e;
+  Value outputs = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).outputs);
+  return e.at(outputs, e.mul(i, floatRowBytes(ir::featuresOf(result))));
+}
+
+} // namespace
+
+void emitOutputRows(StepFrame &frame, Operation *op, Value result, Share mine,
+                    const LinearShape &shape, Value count, function_ref<Value(Value)> vectorAt) {
+  Emit &e = frame.e;
+  Value byte = e.mul(mine.begin, shape.unitOutputs * 4);
+  emitRowPointers(frame, frame.yRows, count, [&](Value i) {
+    if (ir::isQuantized(result))
+      return scratchOutput(frame, op, result, i); // of this share alone
+    return e.at(vectorAt(i), byte);
+  });
+}
+
+void emitStoreQ8(StepFrame &frame, Operation *op, Value result, Share mine,
+                 const LinearShape &shape, Value count, function_ref<Value(Value)> vectorAt) {
+  if (!ir::isQuantized(result))
+    return;
+  Emit &e = frame.e;
+  int64_t features = ir::featuresOf(result);
+  Value begin = e.mul(mine.begin, shape.unitOutputs);
+  Value end = e.min(e.mul(mine.end, shape.unitOutputs), e.constI64(features));
+  e.loop(e.constI64(0), count, 1, [&](Value i) {
+    emitQuantize(e, scratchOutput(frame, op, result, i), vectorAt(i), begin, end, features);
+  });
 }
 
 void emitLinearCall(StepFrame &frame, Operation *op, Value rows) {

@@ -1,6 +1,7 @@
 // Stages around one matrix product: norm in front, the kernel, what belongs to it behind.
 #include "codegen/KernelArgs.h"
 #include "passes/lower/Linear.h"
+#include "passes/lower/Quantize.h"
 #include "passes/lower/Rows.h"
 #include "passes/lower/Stages.h"
 
@@ -32,7 +33,7 @@ void emitInputRows(StepFrame &frame, Operation *op, Value x, Value norm,
   Value normed = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).normedRows);
   Value weight = frame.weight(norm);
   emitRowPointers(frame, frame.xRows, count, [&](Value i) {
-    Value to = e.at(normed, e.mul(i, vectorStride(x) * 4));
+    Value to = e.at(normed, e.mul(i, vectorBytes(x)));
     emitRmsNormRow(e, frame.rowOf(x, e.add(first, i)), weight, to, ir::featuresOf(x),
                    eps->convertToDouble());
     return to;
@@ -58,12 +59,15 @@ void lower(StepFrame &frame, ir::LinearOp op) {
           return e.at(frame.rowOf(buffer, e.add(first, i)), offset);
         });
       };
-      rowsAt(frame.yRows, op.getResult(), byte);
+      emitOutputRows(frame, op, op.getResult(), mine, shape, count,
+                     [&](Value i) { return frame.rowOf(op.getResult(), e.add(first, i)); });
       if (op.getResidual())
         rowsAt(frame.residualRows, op.getResidual(), byte);
       if (op.getAddend())
         rowsAt(frame.addendRows, op.getAddend(), e.mul(mine.begin, shape.unitRows * 4));
       emitLinearCall(frame, op, count);
+      emitStoreQ8(frame, op, op.getResult(), mine, shape, count,
+                  [&](Value i) { return frame.rowOf(op.getResult(), e.add(first, i)); });
     });
   });
 }
@@ -136,16 +140,21 @@ void lower(StepFrame &frame, ir::QkvOp op) {
 void lower(StepFrame &frame, ir::RouterOp op) {
   Emit &e = frame.e;
   LinearShape shape = linearShape(frame, op, op.getWeight(), std::nullopt);
-  Value logits = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).pairs);
+  Scratch scratch = scratchOf(op, *frame.model.getMaxRows());
+  Value logits = e.at(frame.scratch, scratch.pairs);
+  bool q8 = ir::isQuantized(op.getNormed());
   Value normWeight = frame.weight(op.getNorm());
   LinearOperands operands;
   operands.bias = op.getBias();
   Share all{e.constI64(0), e.constI64(shape.units)};
   emitLinearArgs(frame, shape, all, operands, frame.weight(op.getWeight()), Value());
   frame.ownRows(op.getX(), [&](Value row) {
-    Value normed = frame.rowOf(op.getNormed(), row);
+    Value result = frame.rowOf(op.getNormed(), row);
+    Value normed = q8 ? e.at(frame.scratch, scratch.outputs) : result;
     emitRmsNormRow(e, frame.rowOf(op.getX(), row), normWeight, normed, ir::featuresOf(op.getX()),
                    op.getEps().convertToDouble());
+    if (q8)
+      emitQuantizeRow(e, normed, result, ir::featuresOf(op.getX()));
     Value one = e.constI64(1);
     emitRowPointers(frame, frame.xRows, one, [&](Value) { return normed; });
     emitRowPointers(frame, frame.yRows, one, [&](Value) { return logits; });

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "passes/lower/Math.h"
+#include "passes/lower/Quantize.h"
 #include "passes/lower/Rows.h"
 #include "passes/lower/Stages.h"
 #include "runtime/abi/inf_abi.h"
@@ -28,10 +29,17 @@ void lower(StepFrame &frame, ir::EmbeddingOp op) {
 }
 
 void lower(StepFrame &frame, ir::RmsNormOp op) {
+  Emit &e = frame.e;
   Value weight = frame.weight(op.getWeight());
+  int64_t features = ir::featuresOf(op.getX());
+  bool q8 = ir::isQuantized(op.getResult());
+  Value normed = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).outputs);
   frame.ownRows(op.getResult(), [&](Value row) {
-    emitRmsNormRow(frame.e, frame.rowOf(op.getX(), row), weight, frame.rowOf(op.getResult(), row),
-                   ir::featuresOf(op.getX()), op.getEps().convertToDouble());
+    Value result = frame.rowOf(op.getResult(), row);
+    emitRmsNormRow(e, frame.rowOf(op.getX(), row), weight, q8 ? normed : result, features,
+                   op.getEps().convertToDouble());
+    if (q8)
+      emitQuantizeRow(e, normed, result, features);
   });
 }
 
@@ -91,30 +99,15 @@ void lower(StepFrame &frame, ir::SwigluOp op) {
   });
 }
 
-/// x / s rounds to nearest even; an all-zero block keeps scale 0 and stays zero.
 void lower(StepFrame &frame, ir::QuantizeActivationOp op) {
   Emit &e = frame.e;
-  int64_t features = ir::featuresOf(op.getX()), block = op.getBlock();
-  Type f32 = e.f32();
+  int64_t features = ir::featuresOf(op.getX());
+  int64_t vectors = rowBytes(op.getX()) / vectorBytes(op.getX());
   frame.ownRows(op.getX(), [&](Value row) {
     Value from = frame.rowOf(op.getX(), row), to = frame.rowOf(op.getResult(), row);
-    e.loop(e.constI64(0), e.constI64(features), block, [&](Value begin) {
-      Value end = e.add(begin, block);
-      Value highest = e.loop(begin, end, 1, e.like(f32, 0), [&](Value i, ValueRange carried) {
-        Value x = e.load(f32, e.at(from, e.mul(i, 4)));
-        Value magnitude = e.b.create<math::AbsFOp>(e.loc, x);
-        return SmallVector<Value>{e.maxf(magnitude, carried[0])};
-      })[0];
-      Value scale = e.divf(highest, e.like(f32, 127));
-      Value isZero =
-          e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OEQ, scale, e.like(f32, 0));
-      Value divisor = e.b.create<arith::SelectOp>(e.loc, isZero, e.like(f32, 1), scale);
-      e.loop(begin, end, 1, [&](Value i) {
-        Value x = e.load(f32, e.at(from, e.mul(i, 4)));
-        Value steps = e.b.create<LLVM::NearbyintOp>(e.loc, f32, e.divf(x, divisor));
-        steps = e.maxf(e.minf(steps, e.like(f32, 127)), e.like(f32, -127));
-        e.store(e.mulf(steps, scale), e.at(to, e.mul(i, 4)));
-      });
+    e.loop(e.constI64(0), e.constI64(vectors), 1, [&](Value i) {
+      emitQuantizeRow(e, e.at(from, e.mul(i, vectorBytes(op.getX()))),
+                      e.at(to, e.mul(i, vectorBytes(op.getResult()))), features);
     });
   });
 }

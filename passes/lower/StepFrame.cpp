@@ -26,7 +26,7 @@ StepFrame::StepFrame(Emit &emitter, ir::ModelOp modelOp, Value stepPointer, Valu
 }
 
 RowsAt StepFrame::buffer(Value value) {
-  Value stride = e.constI64(rowStride(value) * 4);
+  Value stride = e.constI64(rowBytes(value));
   auto result = dyn_cast<OpResult>(value);
   if (!result) // the residual stream of a block
     return {arena, stride};

@@ -59,6 +59,6 @@ public:
 };
 
 /// Most rows a kernel call gets at once: the length of the pointer arrays.
-inline constexpr int64_t maxRowTile = 64;
+inline constexpr int64_t maxRowTile = 128;
 
 } // namespace inf

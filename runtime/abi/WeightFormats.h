@@ -10,7 +10,20 @@
 
 namespace inf {
 
-enum class WeightFormat : uint32_t { F32 = 0, F16 = 1, BF16 = 2, MXFP4 = 3 };
+/// Dense formats, then the block formats: along the columns every 32 codes share a scale.
+///   MXFP4  code * 2^(scale byte - 127), codes E2M1 (OCP microscaling)
+///   INT8   code * scale, codes -128..127 (our own quantizer: -127..127), scale f16 (GGUF's Q8_0)
+///   INT4   code * scale, codes -8..7, scale f16 (Q4_0)
+///   INT4A  code * scale + minimum, codes 0..15, scale and minimum f16 (Q4_1)
+enum class WeightFormat : uint32_t {
+  F32 = 0,
+  F16 = 1,
+  BF16 = 2,
+  MXFP4 = 3,
+  INT8 = 4,
+  INT4 = 5,
+  INT4A = 6
+};
 enum class PackedLayout : uint32_t {
   Vector = 0,
   VectorPairs = 1,
@@ -19,15 +32,15 @@ enum class PackedLayout : uint32_t {
   Panel16Pairs = 4
 };
 
-/// MXFP4 (OCP microscaling): 32 values share one E8M0 scale.
-inline constexpr uint64_t mxfp4Block = 32;
+/// Columns that share a scale in every block format.
+inline constexpr uint64_t blockColumns = 32;
 /// Output rows of one panel: the lanes of one AVX-512 register of f32.
 inline constexpr uint64_t panelRows = 16;
 /// Packed weights start at multiples of this in the weights region.
 inline constexpr uint64_t weightAlignment = 64;
 
-inline constexpr std::array<std::string_view, 4> weightFormatNames = {"f32", "f16", "bf16",
-                                                                      "mxfp4"};
+inline constexpr std::array<std::string_view, 7> weightFormatNames = {
+    "f32", "f16", "bf16", "mxfp4", "int8", "int4", "int4a"};
 inline constexpr std::array<std::string_view, 5> packedLayoutNames = {
     "vector", "vector_pairs", "rows", "panel16", "panel16_pairs"};
 
@@ -50,7 +63,9 @@ constexpr std::optional<PackedLayout> packedLayoutByName(std::string_view name) 
   return std::nullopt;
 }
 
-/// Bytes of `elements` values, scales included (elements % 32 == 0 for MXFP4).
+constexpr bool isBlockFormat(WeightFormat format) { return format >= WeightFormat::MXFP4; }
+
+/// Bytes of `elements` values, scales included (elements % 32 == 0 for block formats).
 constexpr uint64_t weightBytes(WeightFormat format, uint64_t elements) {
   switch (format) {
   case WeightFormat::F32:
@@ -59,7 +74,13 @@ constexpr uint64_t weightBytes(WeightFormat format, uint64_t elements) {
   case WeightFormat::BF16:
     return elements * 2;
   case WeightFormat::MXFP4:
-    return elements / mxfp4Block * 17;
+    return elements / blockColumns * 17;
+  case WeightFormat::INT8:
+    return elements / blockColumns * 34;
+  case WeightFormat::INT4:
+    return elements / blockColumns * 18;
+  case WeightFormat::INT4A:
+    return elements / blockColumns * 20;
   }
   return 0;
 }

@@ -18,7 +18,8 @@ WeightFormat formatOf(ObjectReader &reader, const char *key) {
   const std::string name = reader.string(key);
   if (auto format = weightFormatByName(name))
     return *format;
-  reader.refuse(key, fmt::format("'{}', expected f32, f16, bf16 or mxfp4", name));
+  reader.refuse(key,
+                fmt::format("'{}', expected one of {}", name, fmt::join(weightFormatNames, ", ")));
 }
 
 PackedLayout layoutOf(ObjectReader &reader, const char *key) {

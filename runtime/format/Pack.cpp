@@ -10,6 +10,7 @@
 #include "runtime/format/Checked.h"
 #include "runtime/format/NumberFormats.h"
 #include "runtime/format/Panel.h"
+#include "runtime/format/Quantize.h"
 #include "runtime/format/StoredRows.h"
 
 namespace inf {
@@ -110,6 +111,20 @@ void unpackRow(const WeightDecl &decl, PackedSpec spec, const uint8_t *packed, u
   }
 }
 
+std::optional<std::string> whyNotBlocks(const WeightDecl &decl, PackedSpec spec) {
+  const std::string_view format = weightFormatName(spec.format);
+  if (spec.layout == PackedLayout::Rows)
+    return fmt::format("layout rows holds f32, f16 or bf16, not {}", format);
+  if (decl.columns % blockColumns != 0)
+    return fmt::format("{} needs columns that are a multiple of {}, the weight has {}", format,
+                       blockColumns, decl.columns);
+  for (const WeightPart &part : decl.parts)
+    if (part.stored != spec.format && !isQuantizable(spec.format))
+      return fmt::format("'{}' is stored as {}: only {} is packed as {}", part.tensor,
+                         weightFormatName(part.stored), format, format);
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> whyNotPackable(const WeightDecl &decl, PackedSpec spec) {
@@ -130,18 +145,7 @@ std::optional<std::string> whyNotPackable(const WeightDecl &decl, PackedSpec spe
                        decl.rows);
   if (spec.layout == PackedLayout::Rows && decl.experts != 1)
     return fmt::format("layout rows has no expert axis, the weight has {} experts", decl.experts);
-  if (spec.format != WeightFormat::MXFP4)
-    return std::nullopt;
-  if (spec.layout == PackedLayout::Rows)
-    return "layout rows holds f32, f16 or bf16, not mxfp4";
-  if (decl.columns % mxfp4Block != 0)
-    return fmt::format("mxfp4 needs columns that are a multiple of {}, the weight has {}",
-                       mxfp4Block, decl.columns);
-  for (const WeightPart &part : decl.parts)
-    if (part.stored != WeightFormat::MXFP4)
-      return fmt::format("'{}' is stored as {}: only mxfp4 is packed as mxfp4", part.tensor,
-                         weightFormatName(part.stored));
-  return std::nullopt;
+  return isBlockFormat(spec.format) ? whyNotBlocks(decl, spec) : std::nullopt;
 }
 
 void requirePackable(const WeightDecl &decl, PackedSpec spec) {

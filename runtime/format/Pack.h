@@ -12,10 +12,18 @@
 //            scale bytes (one per output). Code byte j*64 + r*4 + i (j<4, r<16 the output, i<4)
 //            holds column j*4+i of the block in its low nibble and column 16+j*4+i in its high
 //            nibble: a 64-byte line read as 16 dwords puts output r into lane r.
+//            INT8: [experts][panel][column/32] blocks of 544 bytes: 512 bytes of codes + 128
+//            (unsigned), byte j*64 + r*4 + i (j<8) being column j*4+i, then 16 f16 scales.
+//            INT4: blocks of 288 bytes: 256 bytes of nibbles placed as MXFP4's, each code + 8, then
+//            16 f16 scales. INT4A: blocks of 320 bytes: nibbles (the code), 16 f16 scales, 16 f16
+//            minimums.
 //   panel16_pairs  panel16 for gate/up weights: logical rows are gate [0, rows/2) then up; packed
 //            panel 2p holds gate rows 16p.., panel 2p+1 up rows 16p.. (each half padded to 16).
 //
-// Zero padding: value 0 (MXFP4: code 0, scale byte 0).
+// Zero padding: all bytes 0, which is value 0 in every format.
+//
+// What a packed block means in f32: code * scale, exact; INT4A fma(code, scale, minimum), which is
+// the sum rounded once, the product being exact. Quantize.h says how values become blocks.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +43,8 @@ struct PackedSpec {
 };
 
 /// nullopt when the weight can be packed so, else the reason in a sentence (columns not a multiple
-/// of 32 for MXFP4, a format the checkpoint can't be converted to (MXFP4 from anything else), a
-/// vector layout for a matrix, odd rows for pairs, ...).
+/// of 32 for a block format, a block format in layout rows, a format the checkpoint can't be
+/// converted to (MXFP4 from anything else), a vector layout for a matrix, odd rows for pairs, ...).
 std::optional<std::string> whyNotPackable(const WeightDecl &decl, PackedSpec spec);
 
 /// Bytes of the whole packed weight, all experts (exact, overflow-checked).
@@ -58,8 +66,9 @@ PackUnits packUnits(const WeightDecl &decl, PackedSpec spec);
 /// Exact size of unit `unit`; it lies at unit * packUnits().unitBytes of the packed weight.
 uint64_t packUnitBytes(const WeightDecl &decl, PackedSpec spec, uint64_t unit);
 /// Writes unit `unit` into `out` (its exact size). Values convert exactly or round to nearest even
-/// (f32 → bf16, f16). Parts already stored in the packed format are moved as bytes, never through
-/// float. Non-finite values fail with BadInput naming weight, tensor and index.
+/// (f32 → bf16, f16), or are quantized (Quantize.h). Parts already stored in the packed format are
+/// moved as bytes, never through float. Non-finite values, and blocks that need a scale beyond f16,
+/// fail with BadInput naming weight, tensor and index.
 void packUnit(const WeightDecl &decl, PackedSpec spec, const WeightSource &source, uint64_t unit,
               std::span<uint8_t> out);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime/format/Blocks.h"
 #include "runtime/format/NumberFormats.h"
 #include "runtime/format/Pack.h"
 #include "runtime/format/StoredRows.h"
@@ -23,50 +24,84 @@ void interleaveRows(const uint8_t *rows, uint64_t count, uint64_t columns, uint8
   }
 }
 
-/// 0xhgfedcba → 0x0h0g0f0e0d0c0b0a: one nibble to each byte.
-uint64_t spreadNibbles(uint32_t nibbles) {
-  uint64_t spread = nibbles;
-  spread = (spread | spread << 16) & 0x0000ffff0000ffffu;
-  spread = (spread | spread << 8) & 0x00ff00ff00ff00ffu;
-  return (spread | spread << 4) & 0x0f0f0f0f0f0f0f0fu;
-}
+/// Signed codes are packed as unsigned ones (+ 128): the sign bits of four change.
+template <WeightFormat format> constexpr uint32_t codeFlip = 0;
+template <> constexpr uint32_t codeFlip<WeightFormat::INT8> = 0x80808080u;
 
-/// One stored block of one output (16 bytes, element 2i in the low nibble of byte i) into lane
-/// `lane` of a packed block.
-void placeBlock(const uint8_t *stored, uint64_t lane, uint8_t *block) {
-  uint32_t words[4]; // columns 0-7, 8-15, 16-23, 24-31; nibble c of a word is column c
-  std::memcpy(words, stored, sizeof(words));
-  for (uint64_t half = 0; half < 2; ++half) {
-    const uint64_t bytes = spreadNibbles(words[half]) | spreadNibbles(words[2 + half]) << 4;
-    const uint32_t low = uint32_t(bytes), high = uint32_t(bytes >> 32);
-    std::memcpy(block + (2 * half) * 64 + lane * 4, &low, 4);
-    std::memcpy(block + (2 * half + 1) * 64 + lane * 4, &high, 4);
+/// One output's block into lane `lane` of a packed block: four code bytes to each 64-byte line,
+/// then 16 scales of one or two bytes, then 16 minimums.
+template <WeightFormat format>
+void placeBlock(const uint8_t *stored, uint64_t lane, uint8_t *packed) {
+  constexpr uint64_t codes = codeBytes(format), scale = scaleBytes(format) == 1 ? 1 : 2;
+  for (uint64_t line = 0; line < codes / 4; ++line) {
+    uint32_t word = 0;
+    std::memcpy(&word, stored + scaleBytes(format) + 4 * line, 4);
+    word ^= codeFlip<format>;
+    std::memcpy(packed + line * 64 + lane * 4, &word, 4);
   }
+  for (uint64_t i = 0; i < scaleBytes(format) / scale; ++i)
+    std::memcpy(packed + (codes + i * scale) * panelRows + lane * scale, stored + i * scale, scale);
 }
 
-void packMxfp4Panel(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
+/// The inverse.
+template <WeightFormat format>
+void gatherBlock(const uint8_t *packed, uint64_t lane, uint8_t *stored) {
+  constexpr uint64_t codes = codeBytes(format), scale = scaleBytes(format) == 1 ? 1 : 2;
+  for (uint64_t line = 0; line < codes / 4; ++line) {
+    uint32_t word = 0;
+    std::memcpy(&word, packed + line * 64 + lane * 4, 4);
+    word ^= codeFlip<format>;
+    std::memcpy(stored + scaleBytes(format) + 4 * line, &word, 4);
+  }
+  for (uint64_t i = 0; i < scaleBytes(format) / scale; ++i)
+    std::memcpy(stored + i * scale, packed + (codes + i * scale) * panelRows + lane * scale, scale);
+}
+
+template <WeightFormat format>
+void packBlockPanel(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
                     uint64_t firstRow, uint64_t count, uint8_t *out) {
-  const uint64_t blocks = decl.columns / mxfp4Block, codeBytes = decl.columns / 2;
-  auto codes = std::make_unique_for_overwrite<uint8_t[]>(count * codeBytes);
-  auto scales = std::make_unique_for_overwrite<uint8_t[]>(count * blocks);
-  readRowsMxfp4(decl, source, expert, firstRow, count, codes.get(), scales.get());
+  constexpr uint64_t bytes = blockBytes(format);
+  const uint64_t blocks = decl.columns / blockColumns;
+  auto rows = std::make_unique_for_overwrite<uint8_t[]>(count * blocks * bytes);
+  readRowsBlocks(decl, format, source, expert, firstRow, count, rows.get());
   if (count < panelRows)
-    std::memset(out, 0, blocks * mxfp4PanelBlockBytes);
-  for (uint64_t block = 0; block < blocks; ++block) {
-    uint8_t *packed = out + block * mxfp4PanelBlockBytes;
-    for (uint64_t row = 0; row < count; ++row) {
-      placeBlock(codes.get() + row * codeBytes + block * (mxfp4Block / 2), row, packed);
-      packed[256 + row] = scales[row * blocks + block];
-    }
+    std::memset(out, 0, blocks * bytes * panelRows);
+  for (uint64_t block = 0; block < blocks; ++block)
+    for (uint64_t row = 0; row < count; ++row)
+      placeBlock<format>(rows.get() + (row * blocks + block) * bytes, row,
+                         out + block * bytes * panelRows);
+}
+
+template <WeightFormat format>
+void unpackBlockLane(uint64_t columns, const uint8_t *panel, uint64_t lane, float *out) {
+  uint8_t stored[blockBytes(format)];
+  for (uint64_t block = 0; block < columns / blockColumns; ++block) {
+    gatherBlock<format>(panel + block * sizeof(stored) * panelRows, lane, stored);
+    decodeBlock(format, stored, out + block * blockColumns);
   }
 }
 
-void unpackMxfp4Lane(uint64_t columns, const uint8_t *panel, uint64_t lane, float *out) {
+void packDensePanel(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+                    uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out) {
+  auto rows = std::make_unique_for_overwrite<uint8_t[]>(weightBytes(format, count * decl.columns));
+  readRowsDense(decl, format, source, expert, firstRow, count, rows.get());
+  if (format == WeightFormat::F32)
+    interleaveRows<uint32_t>(rows.get(), count, decl.columns, out);
+  else
+    interleaveRows<uint16_t>(rows.get(), count, decl.columns, out);
+}
+
+void unpackDenseLane(WeightFormat format, uint64_t columns, const uint8_t *panel, uint64_t lane,
+                     float *out) {
   for (uint64_t column = 0; column < columns; ++column) {
-    const uint8_t *block = panel + column / mxfp4Block * mxfp4PanelBlockBytes;
-    const uint64_t inHalf = column % 16, high = column % mxfp4Block / 16;
-    const uint8_t byte = block[inHalf / 4 * 64 + lane * 4 + inHalf % 4];
-    out[column] = mxfp4ToF32(uint8_t(byte >> (4 * high)), block[256 + lane]);
+    const uint64_t index = column * panelRows + lane;
+    if (format == WeightFormat::F32) {
+      std::memcpy(out + column, panel + index * 4, 4);
+      continue;
+    }
+    uint16_t value = 0;
+    std::memcpy(&value, panel + index * 2, 2);
+    out[column] = format == WeightFormat::F16 ? f16ToF32(value) : bf16ToF32(value);
   }
 }
 
@@ -78,29 +113,33 @@ uint64_t panelBytes(WeightFormat format, uint64_t columns) {
 
 void packPanel(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
                uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out) {
-  if (format == WeightFormat::MXFP4)
-    return packMxfp4Panel(decl, source, expert, firstRow, count, out);
-  auto rows = std::make_unique_for_overwrite<uint8_t[]>(weightBytes(format, count * decl.columns));
-  readRowsDense(decl, format, source, expert, firstRow, count, rows.get());
-  if (format == WeightFormat::F32)
-    interleaveRows<uint32_t>(rows.get(), count, decl.columns, out);
-  else
-    interleaveRows<uint16_t>(rows.get(), count, decl.columns, out);
+  switch (format) {
+  case WeightFormat::MXFP4:
+    return packBlockPanel<WeightFormat::MXFP4>(decl, source, expert, firstRow, count, out);
+  case WeightFormat::INT8:
+    return packBlockPanel<WeightFormat::INT8>(decl, source, expert, firstRow, count, out);
+  case WeightFormat::INT4:
+    return packBlockPanel<WeightFormat::INT4>(decl, source, expert, firstRow, count, out);
+  case WeightFormat::INT4A:
+    return packBlockPanel<WeightFormat::INT4A>(decl, source, expert, firstRow, count, out);
+  default:
+    return packDensePanel(decl, format, source, expert, firstRow, count, out);
+  }
 }
 
 void unpackPanelLane(WeightFormat format, uint64_t columns, const uint8_t *panel, uint64_t lane,
                      float *out) {
-  if (format == WeightFormat::MXFP4)
-    return unpackMxfp4Lane(columns, panel, lane, out);
-  for (uint64_t column = 0; column < columns; ++column) {
-    const uint64_t index = column * panelRows + lane;
-    if (format == WeightFormat::F32) {
-      std::memcpy(out + column, panel + index * 4, 4);
-      continue;
-    }
-    uint16_t value = 0;
-    std::memcpy(&value, panel + index * 2, 2);
-    out[column] = format == WeightFormat::F16 ? f16ToF32(value) : bf16ToF32(value);
+  switch (format) {
+  case WeightFormat::MXFP4:
+    return unpackBlockLane<WeightFormat::MXFP4>(columns, panel, lane, out);
+  case WeightFormat::INT8:
+    return unpackBlockLane<WeightFormat::INT8>(columns, panel, lane, out);
+  case WeightFormat::INT4:
+    return unpackBlockLane<WeightFormat::INT4>(columns, panel, lane, out);
+  case WeightFormat::INT4A:
+    return unpackBlockLane<WeightFormat::INT4A>(columns, panel, lane, out);
+  default:
+    return unpackDenseLane(format, columns, panel, lane, out);
   }
 }
 

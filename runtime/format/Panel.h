@@ -8,9 +8,6 @@
 
 namespace inf {
 
-/// 32 columns of 16 outputs in MXFP4: 256 code bytes, then 16 scale bytes.
-inline constexpr uint64_t mxfp4PanelBlockBytes = 272;
-
 uint64_t panelBytes(WeightFormat format, uint64_t columns);
 
 /// Writes the panel of logical rows [firstRow, firstRow + count), count in 1..16, rest zeros.

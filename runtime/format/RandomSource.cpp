@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "runtime/base/Error.h"
+#include "runtime/format/Blocks.h"
 #include "runtime/format/Checked.h"
 #include "runtime/format/NumberFormats.h"
 #include "runtime/format/WeightSource.h"
@@ -18,18 +19,20 @@
 namespace inf {
 namespace {
 
-enum class Fill { F32, F16, BF16, Codes, Scales };
+/// Codes and Scales: MXFP4 in two tensors. Blocks: a block format in one.
+enum class Fill { F32, F16, BF16, Codes, Scales, Blocks };
 
 struct RandomTensor {
   Fill fill = Fill::F32;
   uint64_t bytes = 0;
   uint64_t state = 0;
   float center = 0, amplitude = 0; ///< dense: uniform in [center - amplitude, center + amplitude)
-  uint8_t scale = 0;               ///< scales: this byte or the next
+  int exponent = 0;                ///< blocks, scales: they start at 2^exponent
+  WeightFormat format = WeightFormat::MXFP4; ///< of blocks
 
   bool sameAs(const RandomTensor &other) const {
     return fill == other.fill && bytes == other.bytes && center == other.center &&
-           amplitude == other.amplitude && scale == other.scale;
+           amplitude == other.amplitude && exponent == other.exponent && format == other.format;
   }
 };
 
@@ -64,10 +67,12 @@ void makeWords(const RandomTensor &tensor, uint64_t first, uint64_t count, Words
     words[i] = randomWord(tensor.state, first + i);
   switch (tensor.fill) {
   case Fill::Codes:
+  case Fill::Blocks:
     return;
   case Fill::Scales:
     for (uint64_t i = 0; i < count; ++i)
-      words[i] = (words[i] & 0x0101010101010101u) + tensor.scale * 0x0101010101010101u;
+      words[i] =
+          (words[i] & 0x0101010101010101u) + uint64_t(127 + tensor.exponent) * 0x0101010101010101u;
     return;
   case Fill::F32:
     return shapeValues<int32_t, float>(tensor, words, count, [](float x) { return x; });
@@ -78,15 +83,58 @@ void makeWords(const RandomTensor &tensor, uint64_t first, uint64_t count, Words
   }
 }
 
-/// The scale byte b such that scales b and b + 1 in equal parts, with uniform E2M1 codes (mean
-/// square 68.5 / 8), give the variance nearest to 1 / columns: within a factor of two. Products of
-/// powers of two and small integers only, so that every machine finds the same byte.
-uint8_t scaleFor(uint64_t columns) {
-  double variance = 68.5 / 8 * (1 + 4) / 2 * double(columns); // times columns, wanted: 1
+/// The exponent e such that scales of 2^e * f, where f has the mean square `spread`, and codes of
+/// the mean square `codes` give the variance nearest to 1 / columns: within a factor of two.
+/// Products of powers of two and small integers only, so that every machine finds the same one.
+int exponentFor(double codes, double spread, uint64_t columns) {
+  double variance = codes * spread * double(columns); // times columns, wanted: 1
   int exponent = 0;
   for (; variance > 2; variance /= 4)
     --exponent;
-  return uint8_t(127 + exponent);
+  return exponent;
+}
+
+/// Scales are 2^e or 2^(e + 1), in equal parts.
+int mxfp4Exponent(uint64_t columns) {
+  return exponentFor(68.5 / 8, 2.5, columns); // the mean square of uniform E2M1 codes
+}
+
+/// Scales are +- 2^e * [1, 2), a mean square of 7/3. Their random sign makes the mean zero, which
+/// that of the codes (-1/2) isn't; INT4A has its minimum for that.
+int f16Exponent(WeightFormat format, uint64_t columns) {
+  const double levels = format == WeightFormat::INT8 ? 256 : 16;
+  return exponentFor((levels * levels - 1) / 12, 7.0 / 3, columns);
+}
+
+struct BlockScales {
+  uint8_t bytes[4];
+};
+
+/// The scale bytes of block `block`, of a word of their own.
+BlockScales scalesOf(const RandomTensor &tensor, uint64_t block) {
+  const uint64_t word = randomWord(~tensor.state, block);
+  BlockScales scales = {};
+  if (tensor.format == WeightFormat::MXFP4) {
+    scales.bytes[0] = uint8_t(127 + tensor.exponent + int(word & 1));
+    return scales;
+  }
+  // Six bits of mantissa: 7.5 * scale, the middle of INT4A's codes, is a value of f16 too.
+  const float size = std::ldexp(1 + float(word >> 1 & 63) / 64, tensor.exponent);
+  const float scale = word & 1 ? -size : size;
+  const uint16_t halves[2] = {f32ToF16(scale), f32ToF16(-7.5f * scale)};
+  std::memcpy(scales.bytes, halves, sizeof(halves));
+  return scales;
+}
+
+/// Writes the scales of all blocks that overlap the range over its random bytes.
+void placeScales(const RandomTensor &tensor, uint64_t offset, std::span<uint8_t> out) {
+  const uint64_t bytes = blockBytes(tensor.format), end = offset + out.size();
+  for (uint64_t block = offset / bytes; block * bytes < end; ++block) {
+    const BlockScales scales = scalesOf(tensor, block);
+    for (uint64_t i = 0; i < scaleBytes(tensor.format); ++i)
+      if (const uint64_t place = block * bytes + i; place >= offset && place < end)
+        out[place - offset] = scales.bytes[i];
+  }
 }
 
 class RandomSource : public WeightSource {
@@ -113,6 +161,8 @@ public:
            "{} bytes",
            out.size(), offset, tensor, found->second.bytes);
     fill(found->second, offset, out);
+    if (found->second.fill == Fill::Blocks)
+      placeScales(found->second, offset, out);
   }
 
 private:
@@ -130,18 +180,28 @@ private:
   }
 
   void addPart(const WeightDecl &decl, const WeightPart &part) {
-    RandomTensor tensor;
     const uint64_t elements = decl.experts * part.rows * decl.columns; // whyMalformed: it fits
-    if (part.stored == WeightFormat::MXFP4) {
-      tensor.fill = Fill::Codes;
-      tensor.bytes = elements / 2;
-      add(part.tensor, tensor);
-      tensor.fill = Fill::Scales;
-      tensor.bytes = elements / mxfp4Block;
-      tensor.scale = scaleFor(decl.columns);
-      add(part.scales, tensor);
-      return;
+    if (!isBlockFormat(part.stored))
+      return addDense(decl, part, elements);
+    RandomTensor tensor;
+    tensor.format = part.stored;
+    tensor.exponent = part.stored == WeightFormat::MXFP4 ? mxfp4Exponent(decl.columns)
+                                                         : f16Exponent(part.stored, decl.columns);
+    if (part.scales.empty()) {
+      tensor.fill = Fill::Blocks;
+      tensor.bytes = weightBytes(part.stored, elements);
+      return add(part.tensor, tensor);
     }
+    tensor.fill = Fill::Scales;
+    tensor.bytes = elements / blockColumns;
+    add(part.scales, tensor);
+    tensor.fill = Fill::Codes;
+    tensor.bytes = elements / 2;
+    add(part.tensor, tensor);
+  }
+
+  void addDense(const WeightDecl &decl, const WeightPart &part, uint64_t elements) {
+    RandomTensor tensor;
     tensor.fill = part.stored == WeightFormat::F32   ? Fill::F32
                   : part.stored == WeightFormat::F16 ? Fill::F16
                                                      : Fill::BF16;

@@ -5,7 +5,10 @@
 #include <memory>
 
 #include "runtime/base/Error.h"
+#include "runtime/format/Blocks.h"
 #include "runtime/format/NumberFormats.h"
+#include "runtime/format/Quantize.h"
+#include "runtime/format/StoredBlocks.h"
 
 namespace inf {
 namespace {
@@ -76,14 +79,9 @@ float loadValue(WeightFormat format, const uint8_t *values, uint64_t index) {
   }
 }
 
-struct Request {
-  const WeightDecl &decl;
-  const WeightSource &source;
-  uint64_t expert;
-};
-
 /// Index in the whole tensor of column `column` of row `row` of the run.
-uint64_t tensorIndex(const Request &request, const StoredRun &run, uint64_t row, uint64_t column) {
+uint64_t tensorIndex(const RowRequest &request, const StoredRun &run, uint64_t row,
+                     uint64_t column) {
   const uint64_t stored = run.firstStored + row * run.stride;
   const uint64_t columns = request.decl.columns, rows = run.part->rows;
   if (run.part->transposed)
@@ -92,7 +90,7 @@ uint64_t tensorIndex(const Request &request, const StoredRun &run, uint64_t row,
 }
 
 /// Rows of a dense part in its stored format, row-major [run.count][columns].
-void readStored(const Request &request, const StoredRun &run, uint8_t *out) {
+void readStored(const RowRequest &request, const StoredRun &run, uint8_t *out) {
   const uint64_t columns = request.decl.columns;
   const uint64_t size = run.part->stored == WeightFormat::F32 ? 4 : 2;
   const std::string &tensor = run.part->tensor;
@@ -115,7 +113,7 @@ void readStored(const Request &request, const StoredRun &run, uint8_t *out) {
                         {out + row * columns * size, rowsAtOnce * columns * size});
 }
 
-void requireFinite(const Request &request, const StoredRun &run, WeightFormat format,
+void requireFinite(const RowRequest &request, const StoredRun &run, WeightFormat format,
                    const uint8_t *values) {
   const uint64_t columns = request.decl.columns;
   const uint64_t index = firstNonFinite(format, values, run.count * columns);
@@ -141,7 +139,8 @@ void convertValues(WeightFormat from, const uint8_t *values, uint64_t count, Wei
   }
 }
 
-void readDenseRun(const Request &request, const StoredRun &run, WeightFormat format, uint8_t *out) {
+void readDenseRun(const RowRequest &request, const StoredRun &run, WeightFormat format,
+                  uint8_t *out) {
   if (run.part->stored == format) {
     readStored(request, run, out);
     requireFinite(request, run, format, out);
@@ -155,72 +154,55 @@ void readDenseRun(const Request &request, const StoredRun &run, WeightFormat for
   requireFinite(request, run, format, out);
 }
 
-void readMxfp4RowAsDense(const Request &request, const StoredRun &run, uint64_t row,
-                         WeightFormat format, const uint8_t *codes, const uint8_t *scales,
+/// One row of a part stored in a block format.
+void readBlockRowAsDense(const RowRequest &request, const StoredRun &row, WeightFormat format,
                          uint8_t *out) {
   const uint64_t columns = request.decl.columns;
-  auto values = scratch(columns * 4);
-  for (uint64_t column = 0; column < columns; ++column) {
-    const uint8_t code = uint8_t(codes[column / 2] >> (column % 2 * 4));
-    store(values.get() + column * 4, mxfp4ToF32(code, scales[column / mxfp4Block]));
-  }
+  auto blocks = scratch(weightBytes(row.part->stored, columns)), values = scratch(columns * 4);
+  readStoredBlocks(request, row, blocks.get());
+  decodeBlocks(row.part->stored, blocks.get(), columns / blockColumns,
+               reinterpret_cast<float *>(values.get()));
   convertValues(WeightFormat::F32, values.get(), columns, format, out);
-  const StoredRun single = {run.part, run.firstStored + row * run.stride, 1, 1, 0};
-  requireFinite(request, single, format, out);
+  requireFinite(request, row, format, out);
 }
 
-/// Fails for NaN scales, and for blocks of the two largest scales whose values overflow binary32.
-void requireFiniteBlocks(const Request &request, const StoredRun &run, uint64_t row,
-                         const uint8_t *codes, const uint8_t *scales) {
-  const uint64_t blocks = request.decl.columns / mxfp4Block;
-  // 6 * 2^(252 - 127) is finite: only larger scales need a look.
-  if (std::none_of(scales, scales + blocks, [](uint8_t scale) { return scale > 252; }))
-    return;
-  const uint64_t stored = run.firstStored + row * run.stride;
-  const uint64_t first = (request.expert * run.part->rows + stored) * blocks;
-  for (uint64_t block = 0; block < blocks; ++block) {
-    if (scales[block] == e8m0Nan)
-      fail(ErrorCode::BadInput,
-           "weight '{}': tensor '{}' has scale byte 255 (NaN) at index {}, expected 0..254; the "
-           "checkpoint is damaged, download it again",
-           request.decl.name, run.part->scales, first + block);
-    for (uint64_t i = 0; i < mxfp4Block && scales[block] > 252; ++i) {
-      const uint8_t code = uint8_t(codes[block * 16 + i / 2] >> (i % 2 * 4));
-      if ((std::bit_cast<uint32_t>(mxfp4ToF32(code, scales[block])) & 0x7fffffffu) == 0x7f800000u)
-        fail(ErrorCode::BadInput,
-             "weight '{}': tensor '{}' has scale byte {} at index {} with code {}, beyond the "
-             "range of f32; the checkpoint is damaged, download it again",
-             request.decl.name, run.part->scales, scales[block], first + block, code & 15);
-    }
-  }
-}
-
-void readMxfp4Run(const Request &request, const StoredRun &run, uint8_t *codes, uint8_t *scales) {
-  const uint64_t codeBytes = request.decl.columns / 2;
-  const uint64_t scaleBytes = request.decl.columns / mxfp4Block;
-  const uint64_t rowsAtOnce = run.stride == 1 ? run.count : 1;
-  for (uint64_t row = 0; row < run.count; row += rowsAtOnce) {
-    const uint64_t stored = request.expert * run.part->rows + run.firstStored + row * run.stride;
-    request.source.read(run.part->tensor, stored * codeBytes,
-                        {codes + row * codeBytes, rowsAtOnce * codeBytes});
-    request.source.read(run.part->scales, stored * scaleBytes,
-                        {scales + row * scaleBytes, rowsAtOnce * scaleBytes});
-  }
+void readRunAsDense(const RowRequest &request, const StoredRun &run, WeightFormat format,
+                    uint8_t *out) {
+  if (!isBlockFormat(run.part->stored))
+    return readDenseRun(request, run, format, out);
   for (uint64_t row = 0; row < run.count; ++row)
-    requireFiniteBlocks(request, run, row, codes + row * codeBytes, scales + row * scaleBytes);
+    readBlockRowAsDense(request, rowOfRun(run, row), format,
+                        out + row * weightBytes(format, request.decl.columns));
 }
 
-void readMxfp4RunAsDense(const Request &request, const StoredRun &run, WeightFormat format,
-                         uint8_t *out) {
-  const uint64_t codeBytes = request.decl.columns / 2;
-  const uint64_t scaleBytes = request.decl.columns / mxfp4Block;
-  auto codes = scratch(codeBytes), scales = scratch(scaleBytes);
-  for (uint64_t row = 0; row < run.count; ++row) {
-    const StoredRun single = {run.part, run.firstStored + row * run.stride, 1, 1, 0};
-    readMxfp4Run(request, single, codes.get(), scales.get());
-    readMxfp4RowAsDense(request, run, row, format, codes.get(), scales.get(),
-                        out + row * weightBytes(format, request.decl.columns));
-  }
+/// One row of any part, quantized.
+void quantizeRow(const RowRequest &request, const StoredRun &row, WeightFormat format,
+                 uint8_t *out) {
+  const uint64_t columns = request.decl.columns, blocks = columns / blockColumns;
+  auto values = scratch(columns * 4);
+  readRunAsDense(request, row, WeightFormat::F32, values.get());
+  const uint64_t done =
+      quantizeBlocks(format, reinterpret_cast<const float *>(values.get()), blocks, out);
+  if (done < blocks)
+    fail(ErrorCode::BadInput,
+         "weight '{}': tensor '{}' needs a scale beyond f16 for the {} values from index {} on in "
+         "{}; choose a wider format",
+         request.decl.name, row.part->tensor, blockColumns,
+         tensorIndex(request, row, 0, done * blockColumns), weightFormatName(format));
+}
+
+void readRunAsBlocks(const RowRequest &request, const StoredRun &run, WeightFormat format,
+                     uint8_t *out) {
+  if (run.part->stored == format)
+    return readStoredBlocks(request, run, out);
+  if (!isQuantizable(format))
+    fail(ErrorCode::BadInput,
+         "weight '{}': tensor '{}' is stored as {}, expected {}; pack it in another format",
+         request.decl.name, run.part->tensor, weightFormatName(run.part->stored),
+         weightFormatName(format));
+  for (uint64_t row = 0; row < run.count; ++row)
+    quantizeRow(request, rowOfRun(run, row), format,
+                out + row * weightBytes(format, request.decl.columns));
 }
 
 } // namespace
@@ -250,17 +232,22 @@ std::vector<StoredRun> storedRuns(const WeightDecl &decl, uint64_t expert, uint6
 
 void readRowsDense(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
                    uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out) {
-  if (format == WeightFormat::MXFP4)
-    fail(ErrorCode::Internal, "weight '{}': rows asked for in mxfp4, expected a dense format",
-         decl.name);
-  const Request request = {decl, source, expert};
-  for (const StoredRun &run : storedRuns(decl, expert, firstRow, count)) {
-    uint8_t *rows = out + run.outRow * weightBytes(format, decl.columns);
-    if (run.part->stored == WeightFormat::MXFP4)
-      readMxfp4RunAsDense(request, run, format, rows);
-    else
-      readDenseRun(request, run, format, rows);
-  }
+  if (isBlockFormat(format))
+    fail(ErrorCode::Internal, "weight '{}': rows asked for in {}, expected a dense format",
+         decl.name, weightFormatName(format));
+  const RowRequest request = {decl, source, expert};
+  for (const StoredRun &run : storedRuns(decl, expert, firstRow, count))
+    readRunAsDense(request, run, format, out + run.outRow * weightBytes(format, decl.columns));
+}
+
+void readRowsBlocks(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+                    uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out) {
+  if (!isBlockFormat(format) || decl.columns % blockColumns != 0)
+    fail(ErrorCode::Internal, "weight '{}': {} columns asked for in {}, expected whole blocks",
+         decl.name, decl.columns, weightFormatName(format));
+  const RowRequest request = {decl, source, expert};
+  for (const StoredRun &run : storedRuns(decl, expert, firstRow, count))
+    readRunAsBlocks(request, run, format, out + run.outRow * weightBytes(format, decl.columns));
 }
 
 void readRowsF32(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
@@ -269,17 +256,17 @@ void readRowsF32(const WeightDecl &decl, const WeightSource &source, uint64_t ex
                 reinterpret_cast<uint8_t *>(out));
 }
 
-void readRowsMxfp4(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
-                   uint64_t firstRow, uint64_t count, uint8_t *codes, uint8_t *scales) {
-  const Request request = {decl, source, expert};
-  for (const StoredRun &run : storedRuns(decl, expert, firstRow, count)) {
-    if (run.part->stored != WeightFormat::MXFP4)
-      fail(ErrorCode::BadInput,
-           "weight '{}': tensor '{}' is stored as {}, expected mxfp4; pack it in its own format",
-           decl.name, run.part->tensor, weightFormatName(run.part->stored));
-    readMxfp4Run(request, run, codes + run.outRow * (decl.columns / 2),
-                 scales + run.outRow * (decl.columns / mxfp4Block));
+void readRowsAs(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+                uint64_t expert, uint64_t firstRow, uint64_t count, float *out) {
+  if (!isBlockFormat(format)) {
+    auto rows = scratch(weightBytes(format, count * decl.columns));
+    readRowsDense(decl, format, source, expert, firstRow, count, rows.get());
+    return convertValues(format, rows.get(), count * decl.columns, WeightFormat::F32,
+                         reinterpret_cast<uint8_t *>(out));
   }
+  auto blocks = scratch(weightBytes(format, count * decl.columns));
+  readRowsBlocks(decl, format, source, expert, firstRow, count, blocks.get());
+  decodeBlocks(format, blocks.get(), count * decl.columns / blockColumns, out);
 }
 
 } // namespace inf

@@ -20,6 +20,17 @@ struct StoredRun {
   uint64_t outRow = 0;
 };
 
+inline StoredRun rowOfRun(const StoredRun &run, uint64_t row) {
+  return {run.part, run.firstStored + row * run.stride, 1, 1, 0};
+}
+
+/// Whose rows are read from where.
+struct RowRequest {
+  const WeightDecl &decl;
+  const WeightSource &source;
+  uint64_t expert;
+};
+
 /// The runs that make up logical rows [firstRow, firstRow + count). Fails with BadInput when the
 /// declaration is malformed or `expert` or the rows lie outside of it.
 std::vector<StoredRun> storedRuns(const WeightDecl &decl, uint64_t expert, uint64_t firstRow,
@@ -31,5 +42,12 @@ std::vector<StoredRun> storedRuns(const WeightDecl &decl, uint64_t expert, uint6
 /// the weight, the tensor and the element's index in it.
 void readRowsDense(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
                    uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out);
+
+/// Logical rows as blocks (runtime/format/Blocks.h), [count][columns/32]. Rows stored in that
+/// format are moved, others read as f32 and quantized; MXFP4 from anything else, a value that is
+/// not finite or a scale beyond f16 fails with BadInput naming the weight, the tensor and the
+/// index. columns % 32 == 0.
+void readRowsBlocks(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+                    uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out);
 
 } // namespace inf

@@ -17,16 +17,16 @@ std::optional<std::string> whyPartMalformed(const WeightDecl &decl, const Weight
   if (part.interleaved && part.rows % 2 != 0)
     return fmt::format("'{}' is interleaved with {} rows, expected an even number", part.tensor,
                        part.rows);
-  const bool mxfp4 = part.stored == WeightFormat::MXFP4;
-  if (mxfp4 == part.scales.empty())
-    return fmt::format("'{}' is stored as {} {} a scales tensor", part.tensor,
-                       weightFormatName(part.stored), mxfp4 ? "without" : "with");
-  if (mxfp4 && part.transposed)
-    return fmt::format("'{}' is stored as mxfp4 and transposed; blocks run along the columns",
-                       part.tensor);
-  if (mxfp4 && decl.columns % mxfp4Block != 0)
-    return fmt::format("'{}' is stored as mxfp4 with {} columns, expected a multiple of {}",
-                       part.tensor, decl.columns, mxfp4Block);
+  const std::string_view format = weightFormatName(part.stored);
+  if (part.stored != WeightFormat::MXFP4 && !part.scales.empty())
+    return fmt::format("'{}' is stored as {} with a scales tensor; only mxfp4 can have one",
+                       part.tensor, format);
+  if (isBlockFormat(part.stored) && part.transposed)
+    return fmt::format("'{}' is stored as {} and transposed; blocks run along the columns",
+                       part.tensor, format);
+  if (isBlockFormat(part.stored) && decl.columns % blockColumns != 0)
+    return fmt::format("'{}' is stored as {} with {} columns, expected a multiple of {}",
+                       part.tensor, format, decl.columns, blockColumns);
   return std::nullopt;
 }
 

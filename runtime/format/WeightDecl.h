@@ -12,13 +12,16 @@
 
 namespace inf {
 
-/// One run of output rows of a weight, read from one checkpoint tensor (two for MXFP4).
+/// One run of output rows of a weight, read from one checkpoint tensor, or two for MXFP4 that is
+/// kept as codes and scales. All other block formats, and MXFP4 without `scales`, are one tensor of
+/// GGUF's blocks [.., rows, k/32] (runtime/format/Blocks.h): Q8_0 is INT8, Q4_0 is INT4, Q4_1 is
+/// INT4A.
 struct WeightPart {
-  std::string tensor; ///< values; for MXFP4 the blocks, u8 [.., rows, k/32, 16]
+  std::string tensor; ///< values; with `scales` the codes, u8 [.., rows, k/32, 16]
   std::string scales; ///< MXFP4 only: u8 [.., rows, k/32]
   WeightFormat stored = WeightFormat::BF16;
   uint64_t rows = 0; ///< output rows this part contributes (per expert)
-  /// The checkpoint holds [.., k, rows] instead of [.., rows, k].
+  /// The checkpoint holds [.., k, rows] instead of [.., rows, k]; dense formats only.
   bool transposed = false;
   /// Gate and up rows alternate in the checkpoint: logical row r < rows/2 is stored row 2r, logical
   /// row rows/2 + r is stored row 2r + 1.

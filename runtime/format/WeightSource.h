@@ -24,21 +24,22 @@ public:
 /// Random finite weights: every byte is a function of (seed, tensor name, offset) alone, so any
 /// part can be produced on its own, in any order, on any machine, by compiler and runtime alike.
 /// Values are scaled by fan-in so that activations of a deep model stay finite (matrices uniform
-/// with standard deviation 1/sqrt(columns); MXFP4: uniform codes under two neighbouring scales, the
-/// deviation within a factor of sqrt(2); vectors in +-1/8, around 1 when the weight's or the
-/// tensor's name contains "norm").
+/// with standard deviation 1/sqrt(columns); block formats: uniform codes under scales that vary by
+/// two, the deviation within a factor of sqrt(2); vectors in +-1/8, around 1 when the weight's or
+/// the tensor's name contains "norm").
 /// A tensor declared twice must be declared alike (BadInput).
 std::unique_ptr<WeightSource> makeRandomSource(uint64_t seed, const std::vector<WeightDecl> &decls);
 
 /// Logical rows of a weight as f32, row-major [count][columns], whatever the checkpoint holds.
-/// MXFP4 is decoded exactly; scale byte 255 (NaN) fails with BadInput naming tensor and index, and
-/// so does any value that is not finite. Rows or an expert outside of the weight: BadInput.
+/// Block formats are decoded exactly (int4a: rounded once). Any value that is not finite (MXFP4's
+/// scale byte 255, an infinite f16 scale) fails with BadInput naming tensor and index. Rows or an
+/// expert outside of the weight: BadInput.
 void readRowsF32(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
                  uint64_t firstRow, uint64_t count, float *out);
 
-/// Logical rows in MXFP4 as the checkpoint stores them: `codes` [count][columns/2] (element 2i in
-/// the low nibble of byte i), `scales` [count][columns/32]. Every part must be stored as MXFP4.
-void readRowsMxfp4(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
-                   uint64_t firstRow, uint64_t count, uint8_t *codes, uint8_t *scales);
+/// The same rows after a passage through `format`: the values that a model packed in it holds.
+/// Fails as packing does. Block formats: columns % 32 == 0.
+void readRowsAs(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+                uint64_t expert, uint64_t firstRow, uint64_t count, float *out);
 
 } // namespace inf

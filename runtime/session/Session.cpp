@@ -68,7 +68,7 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions &optio
       taps(options.taps ? floats(bufferBytes(maxRows(), uint64_t{code.layers} + 1, "taps"),
                                  code.hidden_stride, "taps")
                         : Region()),
-      chunk(maxRows()),
+      chunk(maxRows()), barrierHook(options.barrierHook),
       pool(options.threads.threads, cpusToBind(options.threads), options.threads.capacity) {
   for (uint32_t g = 0; g < code.kv_groups; ++g) {
     kvPools.emplace_back(code.kv_group[g], options.maxSequences, contextTokens, maxRows());
@@ -200,8 +200,9 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
   step.logits = wanted.logits ? logits.as<float>() : nullptr;
   step.hidden = wanted.hidden ? hidden.as<float>() : nullptr;
   step.taps = taps.as<float>();
-  step.barrier = &ThreadPool::barrierEntry;
-  step.barrier_state = &pool;
+  const bool hooked = barrierHook.arrive != nullptr;
+  step.barrier = hooked ? &Session::hookedBarrier : &ThreadPool::barrierEntry;
+  step.barrier_state = hooked ? static_cast<void *>(this) : &pool;
 
   struct Call {
     const inf_model &model;
@@ -213,6 +214,15 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
         c.model.step(&c.step, thread);
       },
       &call);
+}
+
+void Session::hookedBarrier(void *session, uint32_t thread) {
+  auto &self = *static_cast<Session *>(session);
+  if (thread == 0)
+    self.barrierHook.arrive(self.barrierHook.state);
+  self.pool.barrier(thread);
+  if (thread == 0)
+    self.barrierHook.leave(self.barrierHook.state);
 }
 
 void Session::finishStep() {

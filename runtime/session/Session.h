@@ -17,11 +17,20 @@
 
 namespace inf {
 
+/// Sees thread 0 come to each barrier of a step and go on from it: what a measurement of stages
+/// needs. Called within the step: no allocation, no lock, no exception. Unused it costs nothing.
+struct BarrierHook {
+  void *state = nullptr;
+  void (*arrive)(void *state) = nullptr; ///< null: no hook
+  void (*leave)(void *state) = nullptr;  ///< set with `arrive`
+};
+
 struct SessionOptions {
   uint32_t context = 4096; ///< tokens a sequence can hold, 1 .. the model's max_context
   uint32_t maxSequences = 1;
   ThreadPlan threads; ///< planThreads(); the default is this thread alone, not bound
   bool taps = false;  ///< keep the residual stream of every layer (StepResult::tap)
+  BarrierHook barrierHook;
 };
 
 /// One token to run. Its position is the next one of its sequence.
@@ -99,6 +108,8 @@ public:
   uint32_t maxOutputRows() const { return code.plan->max_output_rows; }
   unsigned threads() const { return pool.size(); }
   const Model &model() const { return *loaded; }
+  /// The threads of the steps, for measurements between steps.
+  ThreadPool &threadPool() { return pool; }
   const KvPool &kvPool(uint32_t group) const; ///< for tests and reports
 
 private:
@@ -118,6 +129,7 @@ private:
   void place(std::span<const RowRequest> requests);
   void run(uint32_t rowCount, const Wanted &wanted);
   void finishStep();
+  static void hookedBarrier(void *session, uint32_t thread);
   void requireSequence(uint32_t sequence) const;
   void requireToken(int32_t token) const;
 
@@ -137,6 +149,7 @@ private:
   Region hidden;                        // float [max_output_rows][hidden_stride]
   Region taps;                          // float [layers + 1][max_rows][hidden_stride], or empty
   std::vector<RowRequest> chunk;        // [max_rows], prefill's
+  BarrierHook barrierHook;
   ThreadPool pool;
 };
 

@@ -1,138 +1,172 @@
-// infrun bench: how fast a model runs here.
+// infrun bench: how fast a model runs here, beside what this machine can do.
 #include <algorithm>
-#include <chrono>
-#include <random>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/Error.h"
-#include "runtime/session/Traffic.h"
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/ModelOptions.h"
+#include "runtime/tools/bench/BenchReport.h"
+#include "runtime/tools/bench/Sweep.h"
 
 namespace inf {
 namespace {
 
 constexpr std::string_view help =
     R"(Usage: infrun bench MODEL.so [options]
-Speed on random token ids of a fixed seed, after one run that is not counted.
-Prints medians: tokens per second of prefill and decode, and the bytes decoding
-reads per second (weights, keys, values), to hold against the memory's speed.
-  -p, --prompt-tokens N     tokens of the prompt (512)
-  -n, --generated-tokens N  tokens decoded after it, one a step (64)
-  -r, --repeat N            runs counted (3)
-  --threads N               default: physical cores that limits allow
-  --json                    print one JSON object
-  --verbose                 say which threads run and why
-  --help                    print this
-Example: infrun bench model.so -p 512 -n 64 --json
+Speed on random token ids of a fixed seed, after one run that is not counted:
+medians, beside the machine's limits, which are measured on the same threads
+between the runs. LIST: numbers with commas.
+  -p, --prompt-tokens LIST   prompts to prefill (512)
+  -n, --generated-tokens N   tokens decoded, one a step; 0: none (64)
+  --context LIST             tokens held before decoding starts (0)
+  --batch LIST               sequences decoded together (1)
+  -r, --repeat N             runs counted (3)
+  --threads N|sweep          default: physical cores allowed; sweep: 1 to those
+  --stages                   where the time goes, in extra runs
+  --no-roof                  leave the limits out: shorter, and no shares
+  --json                     print one JSON object
+  --verbose                  say which threads run and why
+  --help                     print this
+Example: infrun bench model.so -p 128,512 --context 0,4096 --batch 1,8 --stages
 )";
 
-struct BenchOptions {
-  ModelOptions model;
-  uint64_t promptTokens = 512, generatedTokens = 64, repeat = 3;
-  bool json = false;
+// Far beyond what anybody waits for; keeps sums from wrapping.
+constexpr uint64_t mostTokens = uint64_t(1) << 31, mostBatch = 65536;
+
+/// The lists and numbers as written.
+struct BenchFlags {
+  std::string prompts = "512", contexts = "0", batches = "1", threads;
+  bool noRoof = false;
 };
 
-struct Timing {
-  double prefillSeconds = 0, decodeSeconds = 0;
-  uint64_t decodeBytes = 0, hash = 0;
-};
-
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+void addOptions(CLI::App &app, BenchOptions &options, BenchFlags &flags) {
+  app.add_option("model", options.modelPath)->required();
+  app.add_option("-p,--prompt-tokens", flags.prompts);
+  app.add_option("-n,--generated-tokens", options.generatedTokens);
+  app.add_option("--context", flags.contexts);
+  app.add_option("--batch", flags.batches);
+  app.add_option("-r,--repeat", options.repeat);
+  app.add_option("--threads", flags.threads);
+  app.add_flag("--stages", options.stages);
+  app.add_flag("--no-roof", flags.noRoof);
+  app.add_flag("--json", options.json);
+  app.add_flag("--verbose", options.verbose);
 }
 
-// The generator's output is fixed by the standard, a distribution's is not: hence the remainder.
-std::vector<int32_t> randomIds(uint64_t count, uint32_t vocabulary) {
-  std::mt19937_64 random(20240229);
-  std::vector<int32_t> ids(count);
-  for (int32_t &id : ids)
-    id = static_cast<int32_t>(random() % vocabulary);
-  return ids;
+void finishOptions(BenchOptions &options, const BenchFlags &flags) {
+  options.promptTokens = parseCounts("-p", flags.prompts, 1, mostTokens);
+  options.contexts = parseCounts("--context", flags.contexts, 0, mostTokens);
+  options.batches = parseCounts("--batch", flags.batches, 1, mostBatch);
+  if (!flags.threads.empty())
+    parseThreads(flags.threads, options);
+  options.roof = !flags.noRoof;
+  if (options.repeat < 1 || options.repeat > 1000)
+    fail(ErrorCode::Usage, "-r {} cannot be measured: expected 1 to 1000 runs.", options.repeat);
 }
 
-Timing timeOnce(Session &session, std::span<const int32_t> prompt,
-                std::span<const int32_t> generated) {
-  Timing timing;
-  session.reset(0);
-  Clock::time_point start = Clock::now();
-  std::span<const float> logits = session.prefill(0, prompt).logits;
-  timing.prefillSeconds = secondsSince(start);
-  for (int32_t id : generated) {
-    timing.decodeBytes += bytesPerGeneratedToken(session.model(), session.position(0));
-    RowRequest row = {id, 0, INF_ROW_GENERATED, INF_OUTPUT_LOGITS};
-    start = Clock::now();
-    logits = session.step({&row, 1}).logits(0);
-    timing.decodeSeconds += secondsSince(start);
+/// One plan, or one for each count of the sweep. All before the first pool: it binds this thread.
+std::vector<ThreadPlan> planRuns(const BenchOptions &options) {
+  const ThreadPlan chosen = chooseThreads(options.threads, options.verbose);
+  if (!options.sweep)
+    return {chosen};
+  std::vector<ThreadPlan> plans;
+  for (unsigned count : sweepCounts(chosen.threads))
+    plans.push_back(planThreads(SystemRoot{}, count));
+  return plans;
+}
+
+/// The measurements of one thread count, each with a session of its own settings.
+class Bench {
+public:
+  Bench(std::shared_ptr<const Model> theModel, const BenchOptions &theOptions)
+      : model(std::move(theModel)), options(theOptions) {
+    const uint64_t context = neededContext(
+        options, {model->code().max_context,
+                  std::min(model->code().plan->max_rows, model->code().plan->max_output_rows)});
+    settings.context = static_cast<uint32_t>(context);
+    settings.maxSequences =
+        static_cast<uint32_t>(*std::max_element(options.batches.begin(), options.batches.end()));
   }
-  timing.hash = logitsHash(logits);
-  return timing;
-}
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
+  ThreadResult measure(const ThreadPlan &plan) const {
+    ThreadResult result;
+    result.plan = plan;
+    Session session(model, sessionOptions(plan, {}));
+    std::optional<Roof> roof;
+    if (options.roof)
+      roof.emplace(session.threadPool(), ByteSpans{model->weights()});
+    Runner runner(session, options, roof ? &*roof : nullptr, nullptr);
+    forEachRun(runner, [&](BenchRun run) { result.runs.push_back(std::move(run)); });
+    if (roof)
+      result.roof = roof->report();
+    return result;
+  }
 
-double perSecond(uint64_t amount, double seconds) {
-  return seconds > 0 ? static_cast<double>(amount) / seconds : 0;
-}
+  /// The same again with the clock read at every barrier, and no roof in between.
+  std::vector<StageTable> stages(const ThreadPlan &plan) const {
+    StageTimer timer;
+    Session session(model, sessionOptions(plan, timer.hook()));
+    Runner runner(session, options, nullptr, &timer);
+    std::vector<StageTable> tables;
+    forEachRun(runner, [&](const BenchRun &run) {
+      const uint64_t tokens = run.tokens * run.batch * run.seconds.size();
+      tables.push_back({run.kind, run.tokens, run.context, run.batch,
+                        stageRows(timer.times(), stageNames(*model), timer.steps(), tokens)});
+    });
+    return tables;
+  }
 
-struct Medians {
-  double prefill = 0, decode = 0, bytes = 0; ///< tok/s, tok/s, bytes/s
+private:
+  SessionOptions sessionOptions(const ThreadPlan &plan, BarrierHook hook) const {
+    SessionOptions all = settings;
+    all.threads = plan;
+    all.barrierHook = hook;
+    return all;
+  }
+
+  template <typename Take> void forEachRun(Runner &runner, Take take) const {
+    for (uint64_t tokens : options.promptTokens)
+      take(runner.prefill(tokens));
+    if (options.generatedTokens == 0)
+      return;
+    for (uint64_t context : options.contexts)
+      for (uint64_t batch : options.batches)
+        take(runner.decode(context, batch));
+  }
+
+  std::shared_ptr<const Model> model;
+  const BenchOptions &options;
+  SessionOptions settings;
 };
 
-Medians mediansOf(const std::vector<Timing> &timings, const BenchOptions &options) {
-  std::vector<double> prefill, decode, bytes;
-  for (const Timing &timing : timings) {
-    prefill.push_back(perSecond(options.promptTokens, timing.prefillSeconds));
-    decode.push_back(perSecond(options.generatedTokens, timing.decodeSeconds));
-    bytes.push_back(perSecond(timing.decodeBytes, timing.decodeSeconds));
-  }
-  return {median(prefill), median(decode), median(bytes)};
+bool hasIntegerKernels(const Manifest &manifest) {
+  return std::any_of(manifest.kernels.begin(), manifest.kernels.end(), [](const KernelUse &kernel) {
+    return kernel.symbol.find("_q8_") != std::string::npos;
+  });
 }
 
-std::string report(const BenchOptions &options, const Medians &m, const ThreadPlan &plan,
-                   uint64_t hash, const std::string &cpu) {
-  if (!options.json)
-    return fmt::format("{}\nprefill {:>5} tokens  {:>9.1f} tok/s\ndecode  {:>5} tokens  {:>9.2f} "
-                       "tok/s  {:>7.2f} GB/s\nthreads {} ({})\nmedian of {}, peak memory {}, "
-                       "logits {:016x}\n",
-                       cpu, options.promptTokens, m.prefill, options.generatedTokens, m.decode,
-                       m.bytes / 1e9, plan.threads, plan.reason, options.repeat, peakMemoryText(),
-                       hash);
-  nlohmann::ordered_json object = {{"cpu", cpu},
-                                   {"threads", plan.threads},
-                                   {"threads_reason", plan.reason},
-                                   {"prompt_tokens", options.promptTokens},
-                                   {"generated_tokens", options.generatedTokens},
-                                   {"repeat", options.repeat},
-                                   {"prefill_tok_s", m.prefill},
-                                   {"decode_tok_s", m.decode},
-                                   {"gb_s", m.bytes / 1e9},
-                                   {"logits_hash", fmt::format("{:016x}", hash)}};
-  return object.dump(2) + "\n";
-}
-
-void checkOptions(const BenchOptions &options) {
-  if (options.promptTokens < 1 || options.repeat < 1 || options.repeat > 1000)
-    fail(ErrorCode::Usage,
-         "-p {} -r {} cannot be measured: expected a prompt of at least 1 token "
-         "and 1 to 1000 runs.",
-         options.promptTokens, options.repeat);
-}
-
-uint64_t contextFor(const BenchOptions &options, const Model &model) {
-  uint64_t most = model.code().max_context;
-  if (options.promptTokens > most || options.generatedTokens > most - options.promptTokens)
-    fail(ErrorCode::TooLong, "-p {} and -n {} do not fit into this model's context of {}.",
-         options.promptTokens, options.generatedTokens, most);
-  return options.promptTokens + options.generatedTokens;
+BenchReport measureAll(const std::shared_ptr<const Model> &model, const BenchOptions &options) {
+  const Bench bench(model, options);
+  BenchReport report;
+  report.cpu = hostMachine().cpuName;
+  report.model = model->manifest().modelName;
+  report.buildId =
+      fmt::format("{:016x}{:016x}", model->code().build_id[1], model->code().build_id[0]);
+  report.repeat = options.repeat;
+  report.int8 = hasIntegerKernels(model->manifest());
+  for (const ThreadPlan &plan : planRuns(options))
+    report.sweep.push_back(bench.measure(plan));
+  std::vector<double> rates;
+  for (const ThreadResult &result : report.sweep)
+    rates.push_back(sweepRate(result));
+  report.result = report.sweep[kneeOf(rates)];
+  if (!options.sweep)
+    report.sweep.clear();
+  if (options.stages)
+    report.stages = bench.stages(report.result.plan);
+  report.peakMemory = peakMemoryText();
+  return report;
 }
 
 } // namespace
@@ -140,29 +174,13 @@ uint64_t contextFor(const BenchOptions &options, const Model &model) {
 int benchCommand(Arguments arguments, Output &out) {
   CLI::App app("", "infrun bench");
   BenchOptions options;
-  addModelOptions(app, options.model);
-  app.add_option("-p,--prompt-tokens", options.promptTokens);
-  app.add_option("-n,--generated-tokens", options.generatedTokens);
-  app.add_option("-r,--repeat", options.repeat);
-  app.add_flag("--json", options.json);
+  BenchFlags flags;
+  addOptions(app, options, flags);
   if (!parseArguments(app, help, std::move(arguments), out))
     return 0;
-  checkOptions(options);
-
-  std::shared_ptr<const Model> model = Model::load(options.model.path);
-  uint64_t context = contextFor(options, *model);
-  ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
-  std::unique_ptr<Session> session = makeSession(model, context, plan);
-  std::vector<int32_t> ids = randomIds(context, model->code().vocabulary);
-  std::span<const int32_t> prompt(ids.data(), options.promptTokens);
-  std::span<const int32_t> generated(ids.data() + options.promptTokens, options.generatedTokens);
-
-  timeOnce(*session, prompt, generated.first(std::min<size_t>(generated.size(), 2)));
-  std::vector<Timing> timings;
-  for (uint64_t i = 0; i < options.repeat; ++i)
-    timings.push_back(timeOnce(*session, prompt, generated));
-  out.write(report(options, mediansOf(timings, options), plan, timings.back().hash,
-                   hostMachine().cpuName));
+  finishOptions(options, flags);
+  const BenchReport report = measureAll(Model::load(options.modelPath), options);
+  out.write(options.json ? benchJson(report) : benchText(report));
   return 0;
 }
 

@@ -46,12 +46,30 @@ GuardedBytes::GuardedBytes(const std::vector<uint8_t> &content)
 
 GuardedBytes::~GuardedBytes() { munmap(mapping, size); }
 
-bool machineRuns(KernelIsa isa) {
-  const FeatureSet usable = detectFeatures(hostCpuid()).usable;
-  if (isa == KernelIsa::Avx512)
-    return usable.has(Feature::AVX512F);
-  return usable.has(Feature::AVX2) && usable.has(Feature::FMA) && usable.has(Feature::F16C);
+static FeatureSet featuresOf(KernelIsa isa) {
+  using enum Feature;
+  const FeatureSet avx2 = FeatureSet{}.with(AVX2).with(FMA).with(F16C);
+  const FeatureSet avx512 = avx2.with(AVX512F).with(AVX512BW);
+  switch (isa) {
+  case KernelIsa::Avx2:
+    return avx2;
+  case KernelIsa::AvxVnni:
+    return avx2.with(AVXVNNI);
+  case KernelIsa::Avx512:
+    return avx512;
+  case KernelIsa::Avx512Vnni:
+    return avx512.with(AVX512VNNI);
+  case KernelIsa::Avx512Vbmi:
+    return avx512.with(AVX512VNNI).with(AVX512VBMI);
+  }
+  return {};
 }
+
+FeatureSet missingFor(KernelIsa isa) {
+  return detectFeatures(hostCpuid()).usable.missing(featuresOf(isa));
+}
+
+bool machineRuns(KernelIsa isa) { return missingFor(isa).empty(); }
 
 std::vector<KernelIsa> runnableIsas() {
   std::vector<KernelIsa> isas;

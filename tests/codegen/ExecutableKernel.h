@@ -42,9 +42,11 @@ private:
   uint8_t *begin = nullptr;
 };
 
-/// Whether this machine runs kernels of the family (AVX2 is needed to run the tests at all).
+/// What this machine lacks of the features that kernels for `isa` may use (AVX2 is needed to run
+/// the tests at all).
+FeatureSet missingFor(KernelIsa isa);
 bool machineRuns(KernelIsa isa);
-/// The families this machine runs.
+/// Of the register families Avx2 and Avx512, those this machine runs.
 std::vector<KernelIsa> runnableIsas();
 
 } // namespace inf::test

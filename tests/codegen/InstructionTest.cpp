@@ -20,7 +20,7 @@ std::vector<KernelSpec> representativeSpecs() {
   for (const KernelChoice &choice : kernelTable()) {
     KernelSpec spec;
     spec.op = choice.op, spec.isa = choice.isa, spec.rows = choice.rows;
-    spec.weights = spec.kv = choice.format;
+    spec.weights = spec.kv = choice.format, spec.inputs = choice.inputs;
     if (spec.op == KernelOp::Attention) {
       spec.weights = WeightFormat::F32, spec.group = 8, spec.sinks = true;
       specs.push_back(spec);
@@ -35,6 +35,9 @@ std::vector<KernelSpec> representativeSpecs() {
   return specs;
 }
 
+/// Set by LLVM before what has an EVEX form too; the bytes say it as well.
+constexpr std::string_view vexPrefix = "{vex} ";
+
 struct Listing {
   std::string text;       ///< instructions only, one a line
   std::string firstBytes; ///< of each instruction, one a line
@@ -47,7 +50,9 @@ Listing listingOf(const KernelSpec &spec) {
   Listing listing;
   for (std::string line; std::getline(lines, line);) {
     const size_t bytes = line.find(':') + 2;
-    const size_t instruction = line.find_first_not_of(' ', line.find("  ", bytes));
+    size_t instruction = line.find_first_not_of(' ', line.find("  ", bytes));
+    if (line.substr(instruction).starts_with(vexPrefix))
+      instruction += vexPrefix.size();
     listing.firstBytes += line.substr(bytes, 2) + "\n";
     listing.text += line.substr(instruction) + "\n";
   }
@@ -69,6 +74,7 @@ constexpr Needs vectorInstructions[] = {
     {"vblendvps", Feature::AVX, none},
     {"vbroadcastss", Feature::AVX, Feature::AVX512F}, // from memory
     {"vcmpltps", Feature::AVX, Feature::AVX512F},
+    {"vcvtdq2ps", Feature::AVX, Feature::AVX512F},
     {"vcvtph2ps", Feature::F16C, Feature::AVX512F},
     {"vcvtps2dq", Feature::AVX, Feature::AVX512F},
     {"vdivps", Feature::AVX, Feature::AVX512F},
@@ -84,17 +90,25 @@ constexpr Needs vectorInstructions[] = {
     {"vmovups", Feature::AVX, Feature::AVX512F},
     {"vmulps", Feature::AVX, Feature::AVX512F},
     {"vpaddd", Feature::AVX2, Feature::AVX512F},
+    {"vpaddw", Feature::AVX2, Feature::AVX512BW},
     {"vpand", Feature::AVX2, none},
+    {"vpandd", none, Feature::AVX512F},
     {"vpbroadcastd", Feature::AVX2, Feature::AVX512F},
     {"vpcmpgtd", Feature::AVX2, Feature::AVX512F},
+    {"vpdpbusd", Feature::AVXVNNI, Feature::AVX512VNNI},
     {"vperm2f128", Feature::AVX, none},
+    {"vpermb", none, Feature::AVX512VBMI},
     {"vpermilps", Feature::AVX, Feature::AVX512F},
     {"vpermps", Feature::AVX2, Feature::AVX512F},
+    {"vpmaddubsw", Feature::AVX2, Feature::AVX512BW},
+    {"vpmaddwd", Feature::AVX2, Feature::AVX512BW},
     {"vpmaxud", Feature::AVX2, Feature::AVX512F},
     {"vpmovzxbd", Feature::AVX2, Feature::AVX512F},
     {"vpmovzxwd", Feature::AVX2, Feature::AVX512F},
     {"vpor", Feature::AVX2, none},
+    {"vpshufb", Feature::AVX2, Feature::AVX512BW},
     {"vpslld", Feature::AVX2, Feature::AVX512F},
+    {"vpsrad", Feature::AVX2, Feature::AVX512F},
     {"vpsrld", Feature::AVX2, Feature::AVX512F},
     {"vpxord", none, Feature::AVX512F},
     {"vrndscaleps", none, Feature::AVX512F},
@@ -107,8 +121,8 @@ constexpr Needs vectorInstructions[] = {
 
 /// Every x86-64 has these.
 constexpr std::string_view baseInstructions[] = {
-    "add", "and", "cmp", "imul", "je",  "jg",  "jge",    "jl",  "jle", "jmp",  "lea",
-    "mov", "neg", "pop", "push", "ret", "shl", "movsxd", "shr", "sub", "test", "xor"};
+    "add", "and", "cmp",        "imul", "je",  "jg",  "jge",    "jl",  "jle", "jmp",  "lea", "mov",
+    "neg", "pop", "prefetcht0", "push", "ret", "shl", "movsxd", "shr", "sub", "test", "xor"};
 
 /// Nothing when the instruction is in no table or has no such encoding.
 std::optional<FeatureSet> featuresOf(const std::string &text, bool evex) {
@@ -148,14 +162,30 @@ TEST(Instructions, AllDecode) {
     EXPECT_THAT(listingOf(spec).text, Not(HasSubstr("(bad)"))) << kernelSymbol(spec);
 }
 
-TEST(Instructions, Avx2KernelsHaveNoEvexAndNoZmm) {
+TEST(Instructions, KernelsForAvx2MachinesHaveNoEvexAndNoZmm) {
   for (const KernelSpec &spec : representativeSpecs()) {
-    if (spec.isa != KernelIsa::Avx2)
+    if (isWide(spec.isa))
       continue;
     const Listing listing = listingOf(spec);
     EXPECT_THAT(listing.text, Not(HasSubstr("zmm"))) << kernelSymbol(spec);
     EXPECT_THAT(listing.firstBytes, Not(HasSubstr("62\n"))) << kernelSymbol(spec); // EVEX prefix
   }
+}
+
+/// Where the assembler would prefer EVEX for the same instruction.
+TEST(Instructions, DotProductsOfAvxVnniAreEncodedInVex) {
+  for (const KernelSpec &spec : representativeSpecs())
+    if (spec.isa == KernelIsa::AvxVnni) {
+      const Listing listing = listingOf(spec);
+      std::istringstream texts(listing.text), firsts(listing.firstBytes);
+      unsigned dots = 0;
+      for (std::string text, first; std::getline(texts, text) && std::getline(firsts, first);)
+        if (text.starts_with("vpdpbusd")) {
+          EXPECT_EQ(first, "c4") << text << " in " << kernelSymbol(spec);
+          ++dots;
+        }
+      EXPECT_GT(dots, 0u) << kernelSymbol(spec);
+    }
 }
 
 TEST(Instructions, UpperHalvesAreClearedBeforeTheOneReturn) {

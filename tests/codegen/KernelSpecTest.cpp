@@ -122,7 +122,7 @@ TEST(KernelTable, EveryRowIsGenerableAndTellsWhy) {
   for (const KernelChoice &choice : kernelTable()) {
     KernelSpec spec;
     spec.op = choice.op, spec.isa = choice.isa, spec.rows = choice.rows;
-    spec.weights = spec.kv = choice.format;
+    spec.weights = spec.kv = choice.format, spec.inputs = choice.inputs;
     EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
     EXPECT_FALSE(choice.why.empty());
   }

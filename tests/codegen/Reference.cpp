@@ -6,56 +6,42 @@
 #include <cstring>
 
 #include "codegen/Exp.h"
+#include "runtime/abi/ActivationRows.h"
+#include "tests/codegen/PackedWeights.h"
 #include "tests/codegen/Tolerances.h"
 
 namespace inf::test {
 namespace {
 
-template <typename T> T readAs(const uint8_t *from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
-}
-
-double halfValue(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
-
-double elementValue(WeightFormat format, const uint8_t *base, int64_t index) {
-  switch (format) {
-  case WeightFormat::F32:
-    return readAs<float>(base + index * 4);
-  case WeightFormat::F16:
-    return halfValue(readAs<uint16_t>(base + index * 2));
-  default:
-    return std::bit_cast<float>(uint32_t{readAs<uint16_t>(base + index * 2)} << 16);
-  }
-}
-
-constexpr double codeMagnitudes[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-
-const uint8_t *mxfp4BlockOf(const uint8_t *panel, int64_t column) {
-  return panel + column / 32 * 272;
-}
-
-double codeValue(const uint8_t *panel, int64_t column, unsigned output) {
-  const int64_t inBlock = column % 32, inHalf = inBlock % 16;
-  const uint8_t byte =
-      mxfp4BlockOf(panel, column)[inHalf / 4 * 64 + output * 4 + static_cast<uint64_t>(inHalf % 4)];
-  const int code = inBlock < 16 ? byte & 15 : byte >> 4;
-  return code & 8 ? -codeMagnitudes[code & 7] : codeMagnitudes[code & 7];
-}
-
-double scaleValue(const uint8_t *panel, int64_t column, unsigned output) {
-  return std::ldexp(1.0, mxfp4BlockOf(panel, column)[256 + output] - 127);
-}
-
 const uint8_t *panelOf(const KernelSpec &spec, const LinearArgs &args, int64_t panel) {
   return args.weights + panel * static_cast<int64_t>(weightBytes(
                                     spec.weights, static_cast<uint64_t>(args.columns) * 16));
+}
+
+const float *floatInput(const LinearArgs &args, int64_t r) {
+  return static_cast<const float *>(args.x[r]);
+}
+
+/// A q8 row, read as runtime/abi/ActivationRows.h describes it.
+struct Q8Row {
+  Q8Row(const LinearArgs &args, int64_t r) : start(static_cast<const uint8_t *>(args.x[r])) {
+    blocks = start + q8BlocksOffset(static_cast<uint64_t>(args.columns));
+  }
+  int code(int64_t column) const { return static_cast<int8_t>(start[column]); }
+  float scale(int64_t column) const {
+    Q8Block block;
+    std::memcpy(&block, blocks + column / 32 * static_cast<int64_t>(sizeof block), sizeof block);
+    return block.scale;
+  }
+
+  const uint8_t *start, *blocks;
+};
+
+double inputValue(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t k) {
+  if (spec.inputs == InputFormat::F32)
+    return floatInput(args, r)[k];
+  const Q8Row row(args, r);
+  return static_cast<double>(row.code(k)) * row.scale(k);
 }
 
 float orderedDense(const KernelSpec &spec, const LinearArgs &args, int64_t r, const uint8_t *panel,
@@ -63,28 +49,64 @@ float orderedDense(const KernelSpec &spec, const LinearArgs &args, int64_t r, co
   float sums[2] = {0, 0};
   for (int64_t k = 0; k < args.columns; ++k) {
     const float w = static_cast<float>(packedValue(spec.weights, panel, k, n));
-    sums[k % 2] = std::fma(w, args.x[r][k], sums[k % 2]);
+    sums[k % 2] = std::fma(w, floatInput(args, r)[k], sums[k % 2]);
   }
   return sums[0] + sums[1];
 }
 
-float orderedMxfp4(const LinearArgs &args, int64_t r, const uint8_t *panel, unsigned n) {
+float orderedBlocks(const KernelSpec &spec, const LinearArgs &args, int64_t r, const uint8_t *panel,
+                    unsigned n) {
+  const float *x = floatInput(args, r);
   float total = 0;
-  for (int64_t block = 0; block < args.columns; block += 32) {
-    float chain = 0;
-    for (int64_t k = block; k < block + 32; ++k)
-      chain = std::fma(static_cast<float>(codeValue(panel, k, n)), args.x[r][k], chain);
-    total = std::fma(chain, static_cast<float>(scaleValue(panel, block, n)), total);
+  for (int64_t first = 0; first < args.columns; first += 32) {
+    const PackedBlock block(spec.weights, panel, first);
+    float chain = 0, sum = 0;
+    for (int64_t k = first; k < first + 32; ++k) {
+      chain = std::fma(static_cast<float>(block.code(k, n)), x[k], chain);
+      sum += x[k];
+    }
+    total = std::fma(chain, block.scale(n), total);
+    if (spec.weights == WeightFormat::INT4A)
+      total = std::fma(block.minimum(n), sum, total);
   }
   return total;
+}
+
+float orderedQ8(const KernelSpec &spec, const LinearArgs &args, int64_t r, const uint8_t *panel,
+                unsigned n) {
+  const bool mxfp4 = spec.weights == WeightFormat::MXFP4;
+  const Q8Row row(args, r);
+  float total = 0;
+  for (int64_t first = 0; first < args.columns; first += 32) {
+    const PackedBlock block(spec.weights, panel, first);
+    int dot = 0, sum = 0;
+    for (int64_t k = first; k < first + 32; ++k) {
+      dot += static_cast<int>(block.code(k, n) * (mxfp4 ? 2 : 1)) * row.code(k);
+      sum += row.code(k);
+    }
+    const float a = row.scale(first), wa = block.scale(n) * a;
+    total = std::fma(static_cast<float>(dot), wa, total);
+    if (spec.weights == WeightFormat::INT4A) {
+      const float minimum = block.minimum(n) * a;
+      total = std::fma(minimum, static_cast<float>(sum), total);
+    }
+  }
+  return mxfp4 ? total * 0.5f : total;
+}
+
+float orderedReduction(const KernelSpec &spec, const LinearArgs &args, int64_t r,
+                       const uint8_t *panel, unsigned n) {
+  if (spec.inputs == InputFormat::Q8)
+    return orderedQ8(spec, args, r, panel, n);
+  return isBlockFormat(spec.weights) ? orderedBlocks(spec, args, r, panel, n)
+                                     : orderedDense(spec, args, r, panel, n);
 }
 
 /// z of one panel; `slot` is where the panel's values lie in bias, scale and addend.
 float orderedPanel(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t slot,
                    unsigned n) {
   const uint8_t *panel = panelOf(spec, args, slot);
-  float z = spec.weights == WeightFormat::MXFP4 ? orderedMxfp4(args, r, panel, n)
-                                                : orderedDense(spec, args, r, panel, n);
+  float z = orderedReduction(spec, args, r, panel, n);
   const int64_t index = slot * 16 + n;
   if (spec.scale)
     z = z * args.scale[index];
@@ -102,9 +124,9 @@ Exact exactPanel(const KernelSpec &spec, const LinearArgs &args, int64_t r, int6
   const uint8_t *panel = panelOf(spec, args, slot);
   double z = 0, magnitude = 0;
   for (int64_t k = 0; k < args.columns; ++k) {
-    const double product = packedValue(spec.weights, panel, k, n) * args.x[r][k];
-    z += product;
-    magnitude += std::abs(product);
+    const double x = inputValue(spec, args, r, k);
+    z += packedValue(spec.weights, panel, k, n) * x;
+    magnitude += packedMagnitude(spec.weights, panel, k, n) * std::abs(x);
   }
   const int64_t index = slot * 16 + n;
   if (spec.scale) {
@@ -231,12 +253,6 @@ float orderedExp(float x) {
   for (size_t i = 1; i < exppoly::coefficients.size(); ++i)
     p = std::fma(p, r, exppoly::coefficients[i]);
   return std::bit_cast<float>(std::bit_cast<int32_t>(p) + static_cast<int32_t>(n) * (1 << 23));
-}
-
-double packedValue(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output) {
-  if (format == WeightFormat::MXFP4)
-    return codeValue(panel, column, output) * scaleValue(panel, column, output);
-  return elementValue(format, panel, column * 16 + output);
 }
 
 float orderedLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t p,

@@ -14,9 +14,6 @@ namespace inf::test {
 /// exp as codegen/Exp.h states it, by std::fma.
 float orderedExp(float x);
 
-/// The value of column `column`, output `output` (0..15) of a packed panel.
-double packedValue(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output);
-
 /// One output of a linear kernel: row r, unit (panel or pair) p, lane n.
 float orderedLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t p,
                     unsigned n);

@@ -45,7 +45,7 @@ TEST(DiskFull, ofStandardErrorStillGivesTheExitCode) {
 }
 
 TEST(DiskFull, ofStandardOutput) {
-  const std::string model = tinyF32("avx2");
+  const std::string model = tinyExact("avx2");
   RunLimits limit;
   limit.fileBytes = 300; // enough for the message on stderr
   for (const Arguments &arguments :
@@ -84,7 +84,7 @@ TEST(DiskFull, ofAFill) {
 }
 
 TEST(DiskFull, ofALogitsFile) {
-  const std::string model = tinyF32("avx2");
+  const std::string model = tinyExact("avx2");
   const TempFolder input;
   writeBytes(input / "ids.jsonl", std::string("{\"ids\": [1, 2, 3, 4, 5, 6]}\n"));
   expectNothingStays(

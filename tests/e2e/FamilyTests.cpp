@@ -20,8 +20,7 @@ TEST_P(Family, gptOssInPlainF32MatchesItsPublishedLogits) {
   SKIP_WITHOUT_SHARED();
   SKIP_UNLESS_RUNS(GetParam());
   const Golden golden(sharedFile("families/gpt_oss/golden.safetensors"));
-  const std::string model =
-      compiled(sharedFile("families/gpt_oss"), {std::string("--target=") + GetParam(), "--kv=f32"});
+  const std::string model = compiled(sharedFile("families/gpt_oss"), exactFlags(GetParam()));
   ASSERT_EQ(golden.prompts(), 3u);
   for (size_t p = 0; p < golden.prompts(); ++p) {
     const GoldenPrompt prompt = golden.prompt(p);

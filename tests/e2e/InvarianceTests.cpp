@@ -26,17 +26,28 @@ std::vector<int32_t> longestPrompt() {
   return longest;
 }
 
-class Invariance : public testing::TestWithParam<const char *> {
+/// A target, and whether anything is rounded.
+struct Variant {
+  const char *target;
+  bool exact;
+};
+std::string nameOfVariant(const testing::TestParamInfo<Variant> &variant) {
+  return std::string(variant.param.target) + (variant.param.exact ? "Exact" : "Default");
+}
+
+class Invariance : public testing::TestWithParam<Variant> {
 protected:
   void SetUp() override {
-    SKIP_UNLESS_RUNS(GetParam());
-    model = tinyF32(GetParam());
+    SKIP_UNLESS_RUNS(GetParam().target);
+    model = tiny();
     prompt = longestPrompt();
     ASSERT_EQ(prompt.size(), 700u);
   }
   /// With room for the whole prompt, and all its logits, in one step.
-  std::string wideModel() const {
-    return tinyF32(GetParam(), {"--max-rows=700", "--max-output-rows=700"});
+  std::string wideModel() const { return tiny({"--max-rows=700", "--max-output-rows=700"}); }
+  std::string tiny(const Arguments &flags = {}) const {
+    return GetParam().exact ? tinyExact(GetParam().target, flags)
+                            : tinyDefault(GetParam().target, flags);
   }
   std::string model;
   std::vector<int32_t> prompt;
@@ -114,14 +125,18 @@ void runTogether(Session &session, std::vector<Turn> &turns) {
 
 } // namespace
 
-INSTANTIATE_TEST_SUITE_P(Targets, Invariance, testing::Values("avx2", "avx512"), nameOfTarget);
+// Of the default, the kernels that differ most: each has its own tiles of rows.
+INSTANTIATE_TEST_SUITE_P(Targets, Invariance,
+                         testing::Values(Variant{"avx2", true}, Variant{"avx512", true},
+                                         Variant{"avx2", false}, Variant{"icelake", false}),
+                         nameOfVariant);
 
 TEST_P(Invariance, chunksAndLargestStepDoNotMatter) {
   const AllLogits whole = soloLogits(wideModel(), prompt); // one step of 700 rows
   EXPECT_TRUE(sameBits(whole, soloLogits(model, prompt, {}, 64)));
   EXPECT_TRUE(sameBits(whole, soloLogits(model, prompt, {}, 1)));
   EXPECT_TRUE(sameBits(whole, soloLogits(model, prompt, {}, 37))) << "no multiple of anything";
-  const std::string narrow = tinyF32(GetParam(), {"--max-rows=3", "--max-output-rows=3"});
+  const std::string narrow = tiny({"--max-rows=3", "--max-output-rows=3"});
   EXPECT_TRUE(sameBits(whole, soloLogits(narrow, prompt)));
 }
 
@@ -151,7 +166,7 @@ TEST_P(Invariance, companionsDoNotMatter) {
   SessionSetup setup;
   setup.sequences = 8;
   setup.threads = 2;
-  const std::string together = tinyF32(GetParam(), {"--max-rows=128", "--max-output-rows=128"});
+  const std::string together = tiny({"--max-rows=128", "--max-output-rows=128"});
   runTogether(*openSession(together, setup), turns);
   for (size_t i = 0; i < turns.size(); ++i)
     EXPECT_TRUE(sameBits(turns[i].logits, soloLogits(model, turns[i].tokens))) << "sequence " << i;

@@ -22,7 +22,7 @@ size_t lines(const std::string &text) { return size_t(std::count(text.begin(), t
 
 class Linkage : public testing::TestWithParam<const char *> {
 protected:
-  std::string model = tinyF32(GetParam());
+  std::string model = tinyExact(GetParam());
 };
 
 } // namespace

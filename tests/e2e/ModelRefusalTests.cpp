@@ -22,7 +22,7 @@ constexpr int machine = 3, badInput = 4, tooLong = 6;
 /// A good model's bytes, with its payload header to change.
 class ModelRefusal : public testing::Test {
 protected:
-  const std::string original = tinyF32("avx2");
+  const std::string original = tinyExact("avx2");
   const PayloadInfo info = readPayloadInfo(original, INF_ABI_VERSION);
   std::vector<uint8_t> bytes = readBytes(original);
   PayloadHeader header = info.header;

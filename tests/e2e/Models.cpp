@@ -30,10 +30,25 @@ std::string compiled(const std::string &input, const Arguments &flags) {
   return path = output;
 }
 
-std::string tinyF32(const std::string &target, const Arguments &flags) {
-  Arguments all = {"--target=" + target, "--kv=f32"};
+namespace {
+
+std::string tinyWith(Arguments all, const Arguments &flags) {
   all.insert(all.end(), flags.begin(), flags.end());
   return compiled(tinyModel, all);
+}
+
+} // namespace
+
+Arguments exactFlags(const std::string &target) {
+  return {"--target=" + target, "--quant=none", "--kv=f32"};
+}
+
+std::string tinyExact(const std::string &target, const Arguments &flags) {
+  return tinyWith(exactFlags(target), flags);
+}
+
+std::string tinyDefault(const std::string &target, const Arguments &flags) {
+  return tinyWith({"--target=" + target}, flags);
 }
 
 bool runsHere(const std::string &target) {

@@ -16,8 +16,12 @@ inline const std::string tinyModel = INF_SOURCE_DIR "/models/gpt-oss-tiny";
 /// fails is an inf::Error with its message.
 std::string compiled(const std::string &input, const Arguments &flags);
 
-/// gpt-oss-tiny with KV in f32, as the golden files were made.
-std::string tinyF32(const std::string &target, const Arguments &flags = {});
+/// Nothing is rounded: weights as stored, activations and KV in f32, as the golden files were made.
+Arguments exactFlags(const std::string &target);
+/// gpt-oss-tiny with exactFlags.
+std::string tinyExact(const std::string &target, const Arguments &flags = {});
+/// gpt-oss-tiny as users get it: weights in int8 and mxfp4, activations in q8, KV in bf16.
+std::string tinyDefault(const std::string &target, const Arguments &flags = {});
 
 /// Whether this CPU runs code for `target`.
 bool runsHere(const std::string &target);

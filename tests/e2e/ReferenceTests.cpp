@@ -46,7 +46,8 @@ void expectContextsMatch(const Contexts &contexts, const std::string &target, co
   SessionSetup setup;
   setup.context = uint32_t(contexts.ids.size());
   setup.threads = 2;
-  auto session = openSession(compiled(tinyModel, {"--target=" + target, "--kv=" + kv}), setup);
+  auto session =
+      openSession(compiled(tinyModel, {"--target=" + target, "--quant=none", "--kv=" + kv}), setup);
   const AllLogits logits = logitsAt(*session, contexts.ids, contexts.positions);
   const size_t vocabulary = size_t(contexts.expected.width);
   ASSERT_EQ(logits.size(), contexts.positions.size() * vocabulary);
@@ -62,8 +63,10 @@ void expectContextsMatch(const Contexts &contexts, const std::string &target, co
 }
 
 /// A description with random weights, compiled from its model.json.
-void expectRandomModelMatches(const ModelDesc &desc, const char *target) {
-  SCOPED_TRACE(desc.name);
+void expectRandomModelMatches(const ModelDesc &desc, const char *target,
+                              const std::string &quant = "none", const std::string &rows = "f32",
+                              double tolerance = referenceLogits) {
+  SCOPED_TRACE(desc.name + " " + quant + " " + rows);
   constexpr uint64_t seed = 7;
   const TempFolder folder;
   writeBytes(folder / "model.json", writeModelJson(desc, folder.path.string()));
@@ -73,17 +76,24 @@ void expectRandomModelMatches(const ModelDesc &desc, const char *target) {
     ids.push_back(int32_t(uint64_t(i * i * 31 + i * 7) % desc.vocabulary));
     all.push_back(i);
   }
-  const auto reference = ReferenceModel::random(desc, seed).run(ids, all);
+  ReferenceOptions options;
+  options.quant = quant;
+  options.activations = rows;
+  ReferenceModel rounded = ReferenceModel::random(desc, seed, options);
+  rounded.runTo("quantize-activations");
+  const auto reference = rounded.run(ids, all);
   SessionSetup setup;
   setup.context = uint32_t(desc.maxContext);
   setup.threads = 2;
   const AllLogits logits =
-      soloLogits(compiled(folder / "model.json", {std::string("--target=") + target, "--kv=f32",
-                                                  "--weights=random:" + std::to_string(seed)}),
+      soloLogits(compiled(folder / "model.json",
+                          {std::string("--target=") + target, "--kv=f32", "--quant=" + quant,
+                           "--activations=" + rows, "--weights=random:" + std::to_string(seed)}),
                  ids, setup);
   const double difference = largestDifference(logits, reference.logits.values);
-  EXPECT_LT(difference, referenceLogits);
-  testing::Test::RecordProperty("difference", fmt::format("{:.1e}", difference));
+  EXPECT_LT(difference, tolerance);
+  testing::Test::RecordProperty("difference_" + quant + "_" + rows,
+                                fmt::format("{:.1e}", difference));
 }
 
 } // namespace
@@ -109,6 +119,17 @@ TEST_P(Reference, weightsInF16) {
     storeAs(desc, weight, WeightFormat::F16);
   desc.name = "dense_f16";
   expectRandomModelMatches(desc, GetParam());
+}
+
+TEST_P(Reference, weightsInBlockFormatsReadByFloats) {
+  for (const char *quant : {"int8", "int4", "int4a"})
+    expectRandomModelMatches(denseModel(), GetParam(), quant);
+}
+
+TEST_P(Reference, weightsInBlockFormatsReadByInt8) {
+  for (const char *quant : {"int8", "int4", "int4a"})
+    expectRandomModelMatches(denseModel(), GetParam(), quant, "q8", q8Logits);
+  expectRandomModelMatches(gptOssLikeModel(), GetParam(), "int8", "q8", q8Logits);
 }
 
 // Around the window of 128, inside it and far beyond, around yarn's original context of 4,096, and

@@ -11,7 +11,7 @@ using namespace inf::test;
 
 TEST(Score, logitsFileHoldsEveryTokensLogitsOfEveryLine) {
   const TempFolder folder;
-  const std::string model = tinyF32("avx2");
+  const std::string model = tinyExact("avx2");
   const std::vector<std::vector<int32_t>> sequences = {{491, 475, 258, 420, 11}, {1024, 267}};
   writeBytes(folder / "ids.jsonl",
              std::string("{\"ids\": [491, 475, 258, 420, 11]}\n{\"ids\": [1024, 267]}\n"));

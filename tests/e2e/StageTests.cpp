@@ -166,13 +166,13 @@ TEST_P(LeftOut, anyOptionalStageOrAllOfThemTheModelComputesTheSame) {
   // follow, as gpt-oss-tiny was published.
   const std::vector<int32_t> ids = {491, 475, 258, 420, 11,  405, 288, 258, 400,
                                     510, 490, 462, 13,  365, 610, 269, 379};
-  const AllLogits fused = soloLogits(tinyF32(GetParam()), ids);
+  const AllLogits fused = soloLogits(tinyExact(GetParam()), ids);
   std::vector<Arguments> choices = {optionalStages};
   if (GetParam() == std::string("avx2")) // which stage ran is the same for every target
     for (const std::string &stage : optionalStages)
       choices.push_back({stage});
   for (const Arguments &choice : choices) {
-    const std::string model = tinyF32(GetParam(), leavingOut(choice));
+    const std::string model = tinyExact(GetParam(), leavingOut(choice));
     const AllLogits logits = soloLogits(model, ids);
     // Not the bits: see unfusedLogits.
     const double difference = largestDifference(logits, fused);

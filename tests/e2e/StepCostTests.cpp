@@ -42,15 +42,17 @@ TEST(StepCost, aStepAllocatesNothingAndTakesNoLock) {
   for (const char *target : {"avx2", "avx512"}) {
     if (!runsHere(target))
       continue;
-    auto session = openSession(tinyF32(target), setup);
-    const std::vector<RowRequest> rows = mixedRows();
-    // From the first step on: nothing is put off to it.
-    const CallCounts before = callCounts();
-    runSteps(*session, rows);
-    const CallCounts after = callCounts();
-    EXPECT_EQ(after.allocations - before.allocations, 0u) << target;
-    EXPECT_EQ(after.frees - before.frees, 0u) << target;
-    EXPECT_EQ(after.locks - before.locks, 0u) << target;
+    for (const std::string &model : {tinyExact(target), tinyDefault(target)}) {
+      auto session = openSession(model, setup);
+      const std::vector<RowRequest> rows = mixedRows();
+      // From the first step on: nothing is put off to it.
+      const CallCounts before = callCounts();
+      runSteps(*session, rows);
+      const CallCounts after = callCounts();
+      EXPECT_EQ(after.allocations - before.allocations, 0u) << target;
+      EXPECT_EQ(after.frees - before.frees, 0u) << target;
+      EXPECT_EQ(after.locks - before.locks, 0u) << target;
+    }
   }
 }
 

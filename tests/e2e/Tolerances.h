@@ -26,6 +26,16 @@ inline constexpr double hiddenRelative = 2e-5;
 inline constexpr double goldenPerplexity = 18.42;
 inline constexpr double perplexity = 0.01;
 
+/// Logits with activations in q8, against ir/reference that rounds them too: a value within f32
+/// error of the middle between two steps goes the other way and is then off by a step, 1/127 of the
+/// largest of its block; one in some 10,000, but in every layer.
+inline constexpr double q8Logits = 5e-2;
+
+/// Perplexity of the default policy against the published one, relative: what the project promises.
+inline constexpr double defaultPolicyPerplexity = 0.005;
+/// Tokens of the held-out text whose most likely successor is the published one, likewise.
+inline constexpr double defaultPolicyAgreement = 0.97;
+
 /// Logits with KV in bf16, against ir/reference that rounds KV to bf16 too: a key or value within
 /// f32 error of a rounding boundary goes the other way, and is then off by 2^-8 of itself. That is
 /// one element in some 2,000; the softmax averages it over its head and the keys.

@@ -13,18 +13,18 @@ namespace {
 
 class GivenWeights : public ir::WeightReader {
 public:
-  GivenWeights(ir::ModelOp modelOp, const std::map<std::string, BlockWeight> &givenWeights)
-      : model(modelOp), given(givenWeights) {}
+  explicit GivenWeights(const std::map<std::string, BlockWeight> &givenWeights)
+      : given(givenWeights) {}
 
-  void readRows(const std::string &weight, int64_t expert, int64_t firstRow, int64_t count,
+  void readRows(ir::WeightOp weight, int64_t expert, int64_t firstRow, int64_t count,
                 float *out) override {
-    ir::WeightType type = model.lookupSymbol<ir::WeightOp>(weight).getType();
+    ir::WeightType type = weight.getType();
     int64_t first = (expert * type.getRows() + firstRow) * type.getColumns();
-    std::copy_n(given.at(weight).values.begin() + first, count * type.getColumns(), out);
+    std::copy_n(given.at(weight.getSymName().str()).values.begin() + first,
+                count * type.getColumns(), out);
   }
 
 private:
-  ir::ModelOp model;
   const std::map<std::string, BlockWeight> &given;
 };
 

@@ -45,11 +45,22 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
     %m = inf.moe %x, %i, %p gate_up %u bias %ub down %d bias %db {activation = #inf.activation<swiglu_clamped, limit = 7.0 : f64, alpha = 1.702 : f64>} : (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?x2xf32>, !inf.weight<[3, 16, 16]>, !inf.weight<[3, 16, 1]>, !inf.weight<[3, 16, 8]>, !inf.weight<[3, 16, 1]>) -> tensor<?x16xf32>
     // CHECK: inf.swiglu
     %g = inf.swiglu %x {activation = #inf.activation<swiglu>} : (tensor<?x16xf32>) -> tensor<?x8xf32>
-    // CHECK: inf.quantize_activation %{{.*}} block 8
-    %q = inf.quantize_activation %x block 8 : (tensor<?x16xf32>) -> tensor<?x16xf32>
     // CHECK: inf.add
-    %sum = inf.add %q, %m : tensor<?x16xf32>
+    %sum = inf.add %x, %m : tensor<?x16xf32>
     inf.yield %sum : tensor<?x16xf32>
+  }
+
+  // What can be read and made in int8.
+  inf.block @q8(%x: tensor<?x16xf32>, %w: !inf.weight<[32, 16]> {inf.slot = "w"}, %n: !inf.weight<[32]> {inf.slot = "n"}, %v: !inf.weight<[16, 32]> {inf.slot = "v"}) -> tensor<?x16xf32> {
+    // CHECK: inf.linear %{{.*}} : (tensor<?x16xf32>, !inf.weight<[32, 16]>) -> tensor<?x32xf32>
+    %y = inf.linear %x, %w : (tensor<?x16xf32>, !inf.weight<[32, 16]>) -> tensor<?x32xf32>
+    // CHECK: inf.rms_norm %{{.*}} -> tensor<?x32x!inf.q8>
+    %r = inf.rms_norm %y, %n {eps = 1.0e-5 : f64} : (tensor<?x32xf32>, !inf.weight<[32]>) -> tensor<?x32x!inf.q8>
+    // CHECK: inf.quantize_activation %{{.*}} : (tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
+    %q = inf.quantize_activation %y : (tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
+    // CHECK: inf.linear %{{.*}} : (tensor<?x32x!inf.q8>, !inf.weight<[16, 32]>) -> tensor<?x16xf32>
+    %z = inf.linear %q, %v : (tensor<?x32x!inf.q8>, !inf.weight<[16, 32]>) -> tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
   }
 
   inf.block @fused(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %b: !inf.weight<[48]> {inf.slot = "b"}, %n: !inf.weight<[16]> {inf.slot = "n"}, %e: !inf.weight<[3, 16]> {inf.slot = "e"}, %eb: !inf.weight<[3]> {inf.slot = "eb"}, %u: !inf.weight<[3, 16, 16]> {inf.slot = "u"}, %ub: !inf.weight<[3, 16, 1]> {inf.slot = "ub"}, %d: !inf.weight<[3, 16, 8]> {inf.slot = "d"}, %db: !inf.weight<[3, 16, 1]> {inf.slot = "db"}) -> tensor<?x16xf32> {

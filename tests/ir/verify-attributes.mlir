@@ -48,13 +48,13 @@
 
 // -----
 
-// expected-error@+1 {{expected scales with mxfp4, and only there}}
-"t.op"() {a = #inf.part<tensor = "w", stored = mxfp4, rows = 4>} : () -> ()
+// expected-error@+1 {{expected scales with mxfp4 only}}
+"t.op"() {a = #inf.part<tensor = "w", scales = "s", stored = bf16, rows = 4>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{expected scales with mxfp4, and only there}}
-"t.op"() {a = #inf.part<tensor = "w", scales = "s", stored = bf16, rows = 4>} : () -> ()
+// expected-error@+1 {{expected int8 not to be transposed: its blocks lie along the columns}}
+"t.op"() {a = #inf.part<tensor = "w", stored = int8, rows = 4, transposed = true>} : () -> ()
 
 // -----
 

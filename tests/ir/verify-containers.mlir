@@ -94,6 +94,13 @@ inf.model @half_a_block attributes {architecture = "a", vocabulary = 4 : i64, hi
 
 // -----
 
+inf.model @stored_part_of_a_block attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  // expected-error@+1 {{'inf.weight' op (C3) expected columns to be a multiple of 32 for int4, found 48}}
+  inf.weight @w : !inf.weight<[16, 48]> from [#inf.part<tensor = "a", stored = int4, rows = 16>] {format = #inf.format<f32>}
+}
+
+// -----
+
 inf.model @mxfp4_from_bf16 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   // expected-error@+1 {{'inf.weight' op (C3) expected every part to be stored as mxfp4}}
   inf.weight @w : !inf.weight<[16, 64]> from [#inf.part<tensor = "a", scales = "s", stored = mxfp4, rows = 8>, #inf.part<tensor = "b", stored = bf16, rows = 8>] {format = #inf.format<mxfp4>}

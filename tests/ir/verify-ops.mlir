@@ -511,31 +511,53 @@ inf.model @swiglu_halves attributes {architecture = "a", vocabulary = 4 : i64, h
 
 // -----
 
-inf.model @quantize_block attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+inf.model @quantize_result attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    // expected-error@+1 {{'inf.quantize_activation' op (C1) expected a result of type 'tensor<?x32x!inf.q8>', found 'tensor<?x64x!inf.q8>'}}
+    %y = inf.quantize_activation %x : (tensor<?x32xf32>) -> tensor<?x64x!inf.q8>
+    inf.yield %x : tensor<?x32xf32>
+  }
+}
+
+// -----
+
+inf.model @quantize_part_of_a_block attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
-    // expected-error@+1 {{'inf.quantize_activation' op (C1) expected block to divide 16 features, found 5}}
-    %y = inf.quantize_activation %x block 5 : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    // expected-error@+1 {{'inf.quantize_activation' op result #0 must be}}
+    %y = inf.quantize_activation %x : (tensor<?x16xf32>) -> tensor<?x16x!inf.q8>
     inf.yield %x : tensor<?x16xf32>
   }
 }
 
 // -----
 
-inf.model @quantize_no_block attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
-  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
-    // expected-error@+1 {{'inf.quantize_activation' op (C1) expected block to divide 16 features, found 0}}
-    %y = inf.quantize_activation %x block 0 : (tensor<?x16xf32>) -> tensor<?x16xf32>
-    inf.yield %x : tensor<?x16xf32>
+inf.model @norm_of_q8 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x32xf32>, %w: !inf.weight<[32, 32]> {inf.slot = "w"}, %n: !inf.weight<[32]> {inf.slot = "n"}) -> tensor<?x32xf32> {
+    %q = inf.quantize_activation %x : (tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
+    // expected-error@+1 {{'inf.linear' op (C5) expected x in f32 with a norm, found 'tensor<?x32x!inf.q8>'}}
+    %y = inf.linear %q, %w norm %n {eps = 1.0e-5 : f64} : (tensor<?x32x!inf.q8>, !inf.weight<[32, 32]>, !inf.weight<[32]>) -> tensor<?x32xf32>
+    inf.yield %x : tensor<?x32xf32>
   }
 }
 
 // -----
 
-inf.model @quantize_result attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
-  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
-    // expected-error@+1 {{'inf.quantize_activation' op (C2) expected a result of type 'tensor<?x16xf32>', found 'tensor<?x8xf32>'}}
-    %y = inf.quantize_activation %x block 8 : (tensor<?x16xf32>) -> tensor<?x8xf32>
-    inf.yield %x : tensor<?x16xf32>
+inf.model @residual_of_q8 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x32xf32>, %w: !inf.weight<[32, 32]> {inf.slot = "w"}) -> tensor<?x32xf32> {
+    // expected-error@+1 {{'inf.linear' op (C4) expected residual of type 'tensor<?x32x!inf.q8>', found 'tensor<?x32xf32>'}}
+    %y = inf.linear %x, %w residual %x : (tensor<?x32xf32>, !inf.weight<[32, 32]>, tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
+    inf.yield %x : tensor<?x32xf32>
+  }
+}
+
+// -----
+
+inf.model @attention_q8 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 96 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.kv_group @g {layers = array<i64>, kv_heads = 2 : i64, head_dim = 48 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x96xf32>) -> tensor<?x96xf32> {
+    // expected-error@+1 {{'inf.attention' op (C5) expected a multiple of 32 features that share a kv head for a q8 result, found 48}}
+    %y = inf.attention %x over @g {heads = 2 : i64, kv_heads = 2 : i64, head_dim = 48 : i64, scale = 1.0 : f64} : (tensor<?x96xf32>) -> tensor<?x96x!inf.q8>
+    inf.yield %x : tensor<?x96xf32>
   }
 }
 

@@ -22,15 +22,16 @@ std::vector<std::string> names(bool optionalOnly) {
 
 TEST(Pipeline, StagesAreInTheOrderThatEachNeedsOfTheOnesBefore) {
   EXPECT_THAT(names(false),
-              testing::ElementsAre("fuse-qkv", "fuse-norm", "fuse-rope-append", "fuse-router",
-                                   "expand-moe", "fuse-epilogue", "quantize", "specialize-blocks",
-                                   "select-kernels", "verify-kernels", "partition", "plan-memory",
-                                   "verify-plan", "lower-to-llvm"));
+              testing::ElementsAre("expand-moe", "quantize", "specialize-blocks",
+                                   "quantize-activations", "fuse-qkv", "fuse-norm",
+                                   "fuse-rope-append", "fuse-router", "fuse-epilogue",
+                                   "fuse-quantize", "select-kernels", "verify-kernels", "partition",
+                                   "plan-memory", "verify-plan", "lower-to-llvm"));
 }
 
 TEST(Pipeline, OnlyFusionsCanBeLeftOut) {
   EXPECT_THAT(names(true), testing::ElementsAre("fuse-qkv", "fuse-norm", "fuse-rope-append",
-                                                "fuse-router", "fuse-epilogue"));
+                                                "fuse-router", "fuse-epilogue", "fuse-quantize"));
 }
 
 TEST(Pipeline, EachStageHasALitTestOfItsName) {

@@ -475,7 +475,7 @@ inf.model @other_axis attributes {architecture = "a", vocabulary = 16 : i64, hid
   inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
   inf.weight @w : !inf.weight<[16, 16]> from [#inf.part<tensor = "w", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 2048 : i64, bytes = 1024 : i64}
   inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[16, 16]> {inf.slot = "w"}) -> tensor<?x16xf32> {
-    // expected-error@+1 {{block b, inf.linear: expected a partition like #inf.partition<axis = outputs, grain = 16, row_tile = 8> with a row_tile of at most 64, found #inf.partition<axis = rows, grain = 1, row_tile = 1>}}
+    // expected-error@+1 {{block b, inf.linear: expected a partition like #inf.partition<axis = outputs, grain = 16, row_tile = 8> with a row_tile of at most 128, found #inf.partition<axis = rows, grain = 1, row_tile = 1>}}
     %y = inf.linear %x, %w {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
     %z = inf.add %x, %y {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
     inf.yield %z : tensor<?x16xf32>

@@ -1,39 +1,16 @@
 #include "tests/support/ReferenceModel.h"
 
-#include <map>
-
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 #include "compiler/driver/Context.h"
 #include "compiler/driver/ModelFacts.h"
+#include "compiler/driver/PackedValues.h"
 #include "compiler/driver/Stages.h"
 #include "compiler/import/BuildModel.h"
 #include "runtime/format/Safetensors.h"
 
 namespace inf::test {
-namespace {
-
-/// Reads the weights the IR declares now: passes make new ones of the same tensors.
-class SourceReader : public ir::WeightReader {
-public:
-  SourceReader(ir::ModelOp model, const WeightSource &weightSource) : source(weightSource) {
-    for (const WeightDecl &decl : weightDeclsOf(model))
-      decls[decl.name] = decl;
-  }
-  void readRows(const std::string &weight, int64_t expert, int64_t firstRow, int64_t count,
-                float *out) override {
-    readRowsF32(decls.at(weight), source, uint64_t(expert), uint64_t(firstRow), uint64_t(count),
-                out);
-  }
-
-private:
-  const WeightSource &source;
-  std::map<std::string, WeightDecl> decls;
-};
-
-} // namespace
-
 struct ReferenceModel::State {
   CompileContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -97,12 +74,14 @@ ReferenceModel ReferenceModel::parse(const std::string &text,
 void ReferenceModel::runTo(const std::string &stage) {
   CompileOptions options;
   options.without = state->options.without;
+  options.quantPolicy = state->options.quant;
+  options.activations = state->options.activations;
   runStages(state->context, *state->module, options, state->options.target, stage);
 }
 
 ir::ReferenceResult ReferenceModel::run(const std::vector<int32_t> &tokens,
                                         const std::vector<int64_t> &outputs) {
-  SourceReader reader(model(), *state->source);
+  PackedValues reader(*state->source, model());
   return ir::runReference(model(), reader, tokens, outputs);
 }
 

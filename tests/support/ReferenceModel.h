@@ -25,7 +25,8 @@ namespace inf::test {
 struct ReferenceOptions {
   std::string kvElement = "f32"; ///< of cached keys and values: "f32" or "bf16"
   std::string target = "avx2";   ///< whose kernels select-kernels chooses; no meaning depends on it
-  std::set<std::string> without; ///< optional stages to leave out
+  std::string quant = "none", activations = "auto"; ///< as `infc compile` has them
+  std::set<std::string> without;                    ///< optional stages to leave out
 };
 
 /// Movable. Failures of any step are inf::Error.

@@ -1,6 +1,6 @@
 // A model written by hand so that every op of the import level is compiled and run: every stored
 // format, sizes that fill no panel (vocabulary 100, intermediate 40, 3 experts), scale and addend of
-// a product, an activation quantization, attention with and without sinks and window.
+// a product, attention with and without sinks and window.
 module {
   inf.model @every_op attributes {architecture = "handwritten", bos_token = -1 : i64, eos_tokens = array<i64: 0>, hidden = 48 : i64, max_context = 64 : i64, vocabulary = 100 : i64} {
     inf.rope_table @rope {head_dim = 16 : i64, theta = 1.0e4 : f64, truncate = true, type = "default"}
@@ -61,8 +61,7 @@ module {
       %add = inf.linear %n, %a : (tensor<?x48xf32>, !inf.weight<[48, 48]>) -> tensor<?x48xf32>
       %o1 = inf.linear %at, %o bias %o_bias scale %o_scale addend %add residual %x : (tensor<?x64xf32>, !inf.weight<[48, 64]>, !inf.weight<[48]>, !inf.weight<[48]>, tensor<?x48xf32>, tensor<?x48xf32>) -> tensor<?x48xf32>
       %m = inf.rms_norm %o1, %mlp_norm {eps = 1.0e-5 : f64} : (tensor<?x48xf32>, !inf.weight<[48]>) -> tensor<?x48xf32>
-      %mq = inf.quantize_activation %m block 16 : (tensor<?x48xf32>) -> tensor<?x48xf32>
-      %gu = inf.linear %mq, %gate_up : (tensor<?x48xf32>, !inf.weight<[80, 48]>) -> tensor<?x80xf32>
+      %gu = inf.linear %m, %gate_up : (tensor<?x48xf32>, !inf.weight<[80, 48]>) -> tensor<?x80xf32>
       %act = inf.swiglu %gu {activation = #inf.activation<swiglu>} : (tensor<?x80xf32>) -> tensor<?x40xf32>
       %d = inf.linear %act, %down : (tensor<?x40xf32>, !inf.weight<[48, 40]>) -> tensor<?x48xf32>
       %y = inf.add %d, %o1 : tensor<?x48xf32>

@@ -10,31 +10,8 @@ using namespace test;
 
 constexpr uint64_t seed = 20240611; // printed with every failure; change it here to repeat another
 
-std::vector<uint8_t> packAll(const WeightDecl &decl, PackedSpec spec, const WeightSource &source) {
-  std::vector<uint8_t> packed(packedBytes(decl, spec), 0xcc);
-  const PackUnits units = packUnits(decl, spec);
-  // Backwards: a unit must not lean on the one before it.
-  for (uint64_t unit = units.count; unit-- > 0;)
-    packUnit(decl, spec, source, unit,
-             {packed.data() + unit * units.unitBytes, packUnitBytes(decl, spec, unit)});
-  return packed;
-}
-
-std::vector<float> unpackAll(const WeightDecl &decl, PackedSpec spec,
-                             const std::vector<uint8_t> &packed) {
-  std::vector<float> values(decl.experts * decl.rows * decl.columns);
-  const uint64_t bytes = packedExpertBytes(decl, spec);
-  for (uint64_t expert = 0; expert < decl.experts; ++expert)
-    unpackRowsF32(decl, spec, {packed.data() + expert * bytes, bytes}, 0, decl.rows,
-                  values.data() + expert * decl.rows * decl.columns);
-  return values;
-}
-
 void expectRoundTrip(const SampleWeight &weight, PackedSpec spec) {
-  SCOPED_TRACE(fmt::format("seed {}, [{}, {}, {}] stored {} packed {} {}", seed,
-                           weight.decl.experts, weight.decl.rows, weight.decl.columns,
-                           weightFormatName(weight.decl.parts[0].stored),
-                           weightFormatName(spec.format), packedLayoutName(spec.layout)));
+  SCOPED_TRACE(fmt::format("seed {}, {}", seed, describe(weight, spec)));
   ASSERT_EQ(whyNotPackable(weight.decl, spec), std::nullopt);
   const auto packed = packAll(weight.decl, spec, weight.source);
   EXPECT_EQ(unpackAll(weight.decl, spec, packed), weight.logical);

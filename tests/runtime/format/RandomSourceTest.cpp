@@ -58,6 +58,56 @@ TEST(RandomSource, BytesAreTheSameHoweverTheReadIsSplit) {
   }
 }
 
+std::vector<WeightDecl> blockDecls() {
+  std::vector<WeightDecl> decls;
+  for (WeightFormat format :
+       {WeightFormat::MXFP4, WeightFormat::INT8, WeightFormat::INT4, WeightFormat::INT4A}) {
+    const std::string name(weightFormatName(format));
+    decls.push_back({name, 2, 64, 768, {{name, "", format, 64, false, false}}});
+  }
+  return decls;
+}
+
+TEST(RandomSource, BlocksInOneTensorAreTheSameHoweverTheReadIsSplit) {
+  const auto source = makeRandomSource(7, blockDecls());
+  std::mt19937_64 random(98);
+  for (const WeightDecl &decl : blockDecls()) {
+    const uint64_t bytes = 5000;
+    std::vector<uint8_t> whole(bytes), pieces(bytes);
+    source->read(decl.name, 0, whole);
+    for (uint64_t offset = 0; offset < bytes;) {
+      const uint64_t count = std::min<uint64_t>(1 + random() % 70, bytes - offset);
+      source->read(decl.name, offset, {pieces.data() + offset, count});
+      offset += count;
+    }
+    EXPECT_EQ(whole, pieces) << decl.name << ", seed 98";
+  }
+}
+
+TEST(RandomSource, BlocksHaveTheDeviationThatKeepsActivationsFiniteAndNoMean) {
+  const auto source = makeRandomSource(3, blockDecls());
+  const double wanted = 1 / std::sqrt(768.0);
+  for (const WeightDecl &decl : blockDecls()) {
+    const Moments moments = momentsOf(decl, *source);
+    EXPECT_NEAR(moments.mean, 0, wanted / 50) << decl.name << ", seed 3";
+    EXPECT_GT(moments.deviation, wanted / 1.42) << decl.name << ", seed 3";
+    EXPECT_LT(moments.deviation, wanted * 1.42) << decl.name << ", seed 3";
+  }
+}
+
+TEST(RandomSource, BlocksAreTheBytesOfEveryMachineAndRelease) {
+  const auto source = makeRandomSource(42, blockDecls());
+  const auto first = [&](const char *name) {
+    std::vector<uint8_t> bytes(6);
+    source->read(name, 0, bytes);
+    return bytes;
+  };
+  EXPECT_THAT(first("mxfp4"), testing::ElementsAre(121, 132, 243, 103, 42, 109));
+  EXPECT_THAT(first("int8"), testing::ElementsAre(112, 141, 19, 59, 46, 202));
+  EXPECT_THAT(first("int4"), testing::ElementsAre(64, 159, 253, 22, 151, 218));
+  EXPECT_THAT(first("int4a"), testing::ElementsAre(96, 156, 26, 40, 195, 95));
+}
+
 TEST(RandomSource, SeedAndTensorNameChangeTheBytes) {
   const auto decls = sampleDecls();
   std::vector<uint8_t> a(64), b(64), c(64);

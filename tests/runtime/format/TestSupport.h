@@ -18,6 +18,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/format/NumberFormats.h"
+#include "runtime/format/Pack.h"
 #include "runtime/format/WeightSource.h"
 
 namespace inf::test {
@@ -92,6 +93,7 @@ struct SampleShape {
   WeightFormat stored = WeightFormat::BF16;
   uint64_t experts = 1, rows = 16, columns = 32;
   bool transposed = false, interleaved = false;
+  bool oneTensor = false; ///< MXFP4 as GGUF keeps it; other block formats have no other form
 };
 
 inline float decodeDense(WeightFormat format, const uint8_t *bytes) {
@@ -113,23 +115,61 @@ inline void encodeDense(WeightFormat format, float value, uint8_t *bytes) {
     std::memcpy(bytes, &narrow, 2);
 }
 
+/// Random blocks as GGUF has them: every code, f16 scales of either sign.
+inline void addSampleBlocks(WeightFormat format, uint64_t blocks, std::vector<uint8_t> &bytes,
+                            std::mt19937_64 &random) {
+  const uint64_t halves = format == WeightFormat::INT4A ? 2 : format == WeightFormat::MXFP4 ? 0 : 1;
+  for (uint64_t block = 0; block < blocks; ++block) {
+    if (halves == 0)
+      bytes.push_back(uint8_t(random() % 253));
+    for (uint64_t i = 0; i < halves; ++i) {
+      const uint16_t half = f32ToF16(float(int64_t(random() % 8192) - 4096) / 1024);
+      bytes.push_back(uint8_t(half));
+      bytes.push_back(uint8_t(half >> 8));
+    }
+    for (uint64_t i = 0; i < (format == WeightFormat::INT8 ? 32 : 16); ++i)
+      bytes.push_back(uint8_t(random()));
+  }
+}
+
+/// Value `index` of a tensor of such blocks, by GGUF's definition.
+inline float decodeSampleBlock(WeightFormat format, const std::vector<uint8_t> &bytes,
+                               uint64_t index) {
+  const uint64_t size = format == WeightFormat::INT8    ? 34
+                        : format == WeightFormat::INT4  ? 18
+                        : format == WeightFormat::INT4A ? 20
+                                                        : 17;
+  const uint8_t *block = bytes.data() + index / 32 * size;
+  const uint64_t column = index % 32;
+  const auto half = [&](uint64_t at) { return f16ToF32(uint16_t(block[at] | block[at + 1] << 8)); };
+  if (format == WeightFormat::INT8)
+    return float(int8_t(block[2 + column])) * half(0);
+  const uint8_t byte = block[size - 16 + column % 16];
+  const int code = column < 16 ? byte & 15 : byte >> 4;
+  if (format == WeightFormat::MXFP4)
+    return mxfp4ToF32(uint8_t(code), block[0]);
+  return format == WeightFormat::INT4 ? float(code - 8) * half(0) : float(code) * half(0) + half(2);
+}
+
 /// Random values of one tensor of `shape.rows` rows, added as a part of `weight`.
 inline void addSamplePart(SampleWeight &weight, const SampleShape &shape, const std::string &name,
                           std::mt19937_64 &random) {
-  const auto &[stored, experts, rows, columns, transposed, interleaved] = shape;
-  const bool mxfp4 = stored == WeightFormat::MXFP4;
+  const auto &[stored, experts, rows, columns, transposed, interleaved, oneTensor] = shape;
+  const bool twoTensors = stored == WeightFormat::MXFP4 && !oneTensor;
   weight.decl.parts.push_back(
-      {name, mxfp4 ? name + "_scales" : "", stored, rows, transposed, interleaved});
+      {name, twoTensors ? name + "_scales" : "", stored, rows, transposed, interleaved});
   auto &values = weight.source.tensors[name];
-  auto &scales = weight.source.tensors[name + "_scales"];
   const uint64_t elements = experts * rows * columns;
+  if (isBlockFormat(stored) && !twoTensors)
+    return addSampleBlocks(stored, elements / 32, values, random);
+  auto &scales = weight.source.tensors[name + "_scales"];
   const uint64_t size = stored == WeightFormat::F32 ? 4 : 2;
-  values.resize(mxfp4 ? elements / 2 : elements * size);
-  scales.resize(mxfp4 ? elements / 32 : 0);
+  values.resize(twoTensors ? elements / 2 : elements * size);
+  scales.resize(twoTensors ? elements / 32 : 0);
   for (uint8_t &byte : scales)
     byte = uint8_t(random() % 253);
   for (uint64_t i = 0; i < elements; ++i) {
-    if (mxfp4)
+    if (twoTensors)
       values[i / 2] |= uint8_t(random() % 16 << (i % 2 * 4));
     else
       encodeDense(stored, float(int64_t(random() % 65536) - 32768) / 4096, &values[i * size]);
@@ -144,9 +184,11 @@ inline float samplePartValue(const SampleWeight &weight, const WeightPart &part,
   const uint64_t index = part.transposed ? (expert * columns + column) * part.rows + stored
                                          : (expert * part.rows + stored) * columns + column;
   const auto &values = weight.source.tensors.at(part.tensor);
-  if (part.stored == WeightFormat::MXFP4)
+  if (!part.scales.empty())
     return mxfp4ToF32(uint8_t(values[index / 2] >> (index % 2 * 4)),
                       weight.source.tensors.at(part.scales)[index / 32]);
+  if (isBlockFormat(part.stored))
+    return decodeSampleBlock(part.stored, values, index);
   return decodeDense(part.stored, &values[index * (part.stored == WeightFormat::F32 ? 4 : 2)]);
 }
 
@@ -167,6 +209,33 @@ inline SampleWeight makeSample(const SampleShape &shape, std::mt19937_64 &random
   addSamplePart(weight, shape, "tensor", random);
   computeLogical(weight);
   return weight;
+}
+
+inline std::vector<uint8_t> packAll(const WeightDecl &decl, PackedSpec spec,
+                                    const WeightSource &source) {
+  std::vector<uint8_t> packed(packedBytes(decl, spec), 0xcc);
+  const PackUnits units = packUnits(decl, spec);
+  // Backwards: a unit must not lean on the one before it.
+  for (uint64_t unit = units.count; unit-- > 0;)
+    packUnit(decl, spec, source, unit,
+             {packed.data() + unit * units.unitBytes, packUnitBytes(decl, spec, unit)});
+  return packed;
+}
+
+inline std::vector<float> unpackAll(const WeightDecl &decl, PackedSpec spec,
+                                    const std::vector<uint8_t> &packed) {
+  std::vector<float> values(decl.experts * decl.rows * decl.columns);
+  const uint64_t bytes = packedExpertBytes(decl, spec);
+  for (uint64_t expert = 0; expert < decl.experts; ++expert)
+    unpackRowsF32(decl, spec, {packed.data() + expert * bytes, bytes}, 0, decl.rows,
+                  values.data() + expert * decl.rows * decl.columns);
+  return values;
+}
+
+inline std::string describe(const SampleWeight &weight, PackedSpec spec) {
+  return fmt::format("[{}, {}, {}] stored {} packed {} {}", weight.decl.experts, weight.decl.rows,
+                     weight.decl.columns, weightFormatName(weight.decl.parts[0].stored),
+                     weightFormatName(spec.format), packedLayoutName(spec.layout));
 }
 
 } // namespace inf::test

@@ -1,0 +1,161 @@
+// Rows in int8 (q8, runtime/abi/ActivationRows.h) times weights in blocks of 32 columns: exact
+// integer dot products within a block, then floats (codegen/KernelArgs.h).
+//
+//                 one block, 32 columns              per row r and panel p of the tile, 16 outputs:
+//              +----+----+----+----+------+
+//   panel p    | line: 4 columns.. |scales|   16      c = sum over the block of code * q
+//              +----+----+----+----+------+           total = fma(float(c), w * a, total)
+//   row r      | q q q q | ...     | a, sum
+//
+//   for each block:  for each line: decode it once for the whole tile (R rows, P panels),
+//                    then R times: spread four q over the lanes, one dot product a panel
+//
+// Every c starts anew in its block, so with few rows successive blocks overlap in the core, and one
+// panel, a single sequential stream, is enough.
+//
+// Vector registers, of one part (a zmm, or one of the two ymm of 16 outputs; on AVX2 a block is
+// gone through once for each, which halves what sums take):
+//                                 sums   totals   lines   rest                         of
+//   AVX-512 VNNI   R = 6, P = 2     12       12       4   2 table, mask + 1            31 of 32
+//   AVX-512        R = 4, P = 2   8 + 8       8       4   2 table, mask + 2            32 of 32
+//   AVX-VNNI       R = 4, P = 1      4        8       2   1 table or mask + 1          16 of 16
+//   AVX2           R = 3, P = 1   3 + 3       6       2   1 table or mask + 1          16 of 16
+// General registers: 7 by role, R rows, the offset of blocks, the stride: 15 with R = 6.
+#include "codegen/DotEmitter.h"
+#include "codegen/linear/Reduction.h"
+
+namespace inf {
+namespace {
+
+/// Weights are fetched this far ahead of their use: 8 blocks of mxfp4, 35 lines. At 15 GB/s a core
+/// that is the 150 ns a memory access takes.
+constexpr int prefetchBytes = 2176;
+
+class IntegerReduction final : public Reduction {
+public:
+  explicit IntegerReduction(LinearContext &linearContext)
+      : context(linearContext),
+        dots(DotEmitter::create(context.a, *context.lanes, context.spec.weights)) {}
+
+  Tiles reduce(unsigned rows, unsigned panels) override {
+    Tiles totals = context.takeTiles("total", rows, panels);
+    dots->prepare(panels);
+    pointAtBlocks(rows);
+    context.a.loopUpToZero(context.k, blockColumns, [&] { block(totals); });
+    dots->finish();
+    if (format == WeightFormat::MXFP4) // codes counted twice
+      for (const Tile &tile : totals)
+        for (const Lanes16 &total : tile)
+          context.lanes->multiplyConstant(total, total, 0.5f);
+    return totals;
+  }
+
+private:
+  using Address = LanesEmitter::Address;
+  using Lines = std::vector<DotEmitter::Line>;
+  using Sums = std::vector<DotEmitter::RowSums>; ///< one a row
+
+  /// x[r] = the end of the row's codes; its blocks follow after padding to 64 bytes.
+  void pointAtBlocks(unsigned rows) {
+    context.a.mov(context.k, context.arg(offsetof(LinearArgs, columns)));
+    context.a.mov(context.blockOffset(), context.k);
+    context.a.and_(context.blockOffset(), blockColumns);
+    context.pointAtRows(rows, 1);
+  }
+
+  void block(const Tiles &totals) {
+    prefetch(totals);
+    for (unsigned part = 0; part < context.lanes->partCount(); ++part)
+      partOfBlock(totals, part);
+    context.a.add(context.cursor, static_cast<uint32_t>(blockBytes));
+    context.a.add(context.blockOffset(), sizeof(Q8Block));
+  }
+
+  void prefetch(const Tiles &totals) {
+    const unsigned fewest = context.tiling.fewestRowsToPrefetch;
+    if (fewest == 0 || totals[0].size() < fewest)
+      return;
+    for (unsigned panel = 0; panel < totals.size(); ++panel)
+      for (int line = 0; line < blockBytes; line += 64)
+        context.a.prefetcht0(context.a.ptr[context.panelAt(panel) + prefetchBytes + line]);
+  }
+
+  void partOfBlock(const Tiles &totals, unsigned part) {
+    const auto panels = static_cast<unsigned>(totals.size());
+    const auto rows = static_cast<unsigned>(totals[0].size());
+    Sums sums;
+    for (unsigned r = 0; r < rows; ++r) {
+      sums.push_back(dots->takeSums(panels));
+      dots->start(sums[r], minus16Sum(r));
+    }
+    Lines lines;
+    for (unsigned panel = 0; panel < panels; ++panel)
+      lines.push_back(dots->takeLine());
+    for (const DotPass &pass : dots->passes()) {
+      addPass(sums, lines, pass, part);
+      for (unsigned r = 0; r < rows; ++r)
+        dots->endPass(sums[r], pass, minus16Sum(r));
+    }
+    scale(totals, sums, lines, part);
+    if (format == WeightFormat::INT4A)
+      addMinimums(totals, lines, part);
+  }
+
+  void addPass(const Sums &sums, const Lines &lines, const DotPass &pass, unsigned part) {
+    const DotStep *before = nullptr;
+    for (const DotStep &step : pass.steps) {
+      const bool loaded = before && before->line == step.line;
+      for (unsigned panel = 0; panel < lines.size(); ++panel)
+        dots->decode(step, lines[panel], lineAt(panel, step.line, part), loaded);
+      for (unsigned r = 0; r < sums.size(); ++r)
+        dots->dots(sums[r], lines, context.x[r] + context.k + step.column, !before);
+      before = &step;
+    }
+  }
+
+  void scale(const Tiles &totals, const Sums &sums, const Lines &lines, unsigned part) {
+    for (unsigned panel = 0; panel < lines.size(); ++panel)
+      context.lanes->loadScales(lines[panel].codes, format, scalesOf(panel), part);
+    for (unsigned r = 0; r < sums.size(); ++r)
+      for (unsigned panel = 0; panel < lines.size(); ++panel)
+        dots->scale(totals[panel][r].parts[part], sums[r].sums[panel], lines[panel].codes,
+                    scaleOf(r));
+  }
+
+  void addMinimums(const Tiles &totals, const Lines &lines, unsigned part) {
+    for (unsigned panel = 0; panel < lines.size(); ++panel)
+      context.lanes->loadScales(lines[panel].codes, format, scalesOf(panel) + 16 * sizeof(uint16_t),
+                                part);
+    const VectorRegister &negativeSum = lines[0].raw;
+    for (unsigned r = 0; r < totals[0].size(); ++r) {
+      dots->loadNegativeSum(negativeSum, minus16Sum(r));
+      for (unsigned panel = 0; panel < lines.size(); ++panel)
+        dots->addMinimum(totals[panel][r].parts[part], lines[panel].codes, scaleOf(r), negativeSum);
+    }
+  }
+
+  Address lineAt(unsigned panel, unsigned line, unsigned part) const {
+    return context.panelAt(panel) + line * 64 + part * 32;
+  }
+  Address scalesOf(unsigned panel) const { return context.panelAt(panel) + blockCodeBytes(format); }
+  Address blockOf(unsigned r) const { return context.x[r] + context.blockOffset(); }
+  Address scaleOf(unsigned r) const {
+    return blockOf(r) + static_cast<int>(offsetof(Q8Block, scale));
+  }
+  Address minus16Sum(unsigned r) const {
+    return blockOf(r) + static_cast<int>(offsetof(Q8Block, minus16Sum));
+  }
+
+  LinearContext &context;
+  const WeightFormat format = context.spec.weights;
+  const int blockBytes = static_cast<int>(weightBytes(format, panelRows *blockColumns));
+  std::unique_ptr<DotEmitter> dots;
+};
+
+} // namespace
+
+std::unique_ptr<Reduction> createIntegerReduction(LinearContext &context) {
+  return std::make_unique<IntegerReduction>(context);
+}
+
+} // namespace inf

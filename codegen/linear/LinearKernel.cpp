@@ -1,0 +1,190 @@
+// Matmul with its epilogue (codegen/KernelArgs.h, LinearArgs): the loops over panels and rows.
+//
+//   while the rows ask for groups of P panels and there are P left:
+//     for each tile of rows:  z[P] = reduce(group, tile);  finish;  activate;  store
+//   for each panel (or pair) left:
+//     for each tile of rows:
+//       z = reduce(panel, tile);  z = z * scale;  z = z + addend;  z = z + bias
+//       with swiglu: z of the gate panel and of the up panel are stashed in the frame
+//       y = activation(z) + residual
+//
+// The tiles: Tiling.h. Reductions, with drawings and register budgets: FloatReduction.cpp,
+// IntegerReduction.cpp. The epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
+#include <functional>
+
+#include "codegen/Generators.h"
+#include "codegen/linear/Epilogue.h"
+#include "codegen/linear/Reduction.h"
+
+namespace inf {
+namespace {
+
+constexpr unsigned panelBytes = LinearContext::panelBytes;
+
+std::unique_ptr<Reduction> createReduction(LinearContext &context) {
+  if (context.spec.inputs == InputFormat::Q8)
+    return createIntegerReduction(context);
+  return isBlockFormat(context.spec.weights) ? createFloatBlockReduction(context)
+                                             : createDenseReduction(context);
+}
+
+class LinearGenerator {
+public:
+  explicit LinearGenerator(const KernelSpec &spec)
+      : context(spec), reduction(createReduction(context)), epilogue(context), a(context.a),
+        tiling(context.tiling), panelsOfUnit(isPair(spec) ? 2 : 1) {}
+
+  KernelCode generate() {
+    a.mov(context.weights, context.arg(offsetof(LinearArgs, weights)));
+    a.xor_(context.outOffset, context.outOffset);
+    if (tiling.groupPanels > 1)
+      groupLoop();
+    panelLoop();
+    return a.finish(kernelSymbol(context.spec));
+  }
+
+private:
+  void groupLoop();
+  void skipUnlessRowsAskForGroups(const Xbyak::Label &done);
+  void panelLoop();
+  void setStrides();
+  void rowTiles(unsigned widest, const std::function<void(unsigned)> &tileBody);
+  void rowTile(unsigned rows);
+  void pairRowTile(unsigned rows);
+  void groupTile(unsigned rows);
+
+  /// Of gate (half 0) and up (1).
+  LinearContext::Address stashOf(unsigned row, unsigned half) const {
+    return a.rsp + (2 * row + half) * panelBytes;
+  }
+
+  LinearContext context;
+  std::unique_ptr<Reduction> reduction;
+  Epilogue epilogue;
+  KernelAssembler &a;
+  const Tiling &tiling;
+  const unsigned panelsOfUnit;
+};
+
+void LinearGenerator::groupLoop() {
+  const unsigned units = tiling.groupPanels / panelsOfUnit;
+  Xbyak::Label top, done;
+  skipUnlessRowsAskForGroups(done);
+  a.L(top);
+  a.mov(context.temp, context.outOffset);
+  a.shr(context.temp, 6); // / panelBytes
+  a.add(context.temp, units);
+  a.cmp(context.temp, context.arg(offsetof(LinearArgs, panels)));
+  a.jg(done, Xbyak::CodeGenerator::T_NEAR);
+  setStrides();
+  rowTiles(tiling.groupRows, [&](unsigned rows) { groupTile(rows); });
+  a.lea(context.weights, a.ptr[context.panelAt(tiling.groupPanels - 1)]); // behind the group
+  a.add(context.outOffset, units * panelBytes);
+  a.jmp(top, Xbyak::CodeGenerator::T_NEAR);
+  a.L(done);
+}
+
+void LinearGenerator::skipUnlessRowsAskForGroups(const Xbyak::Label &done) {
+  a.mov(context.temp, context.arg(offsetof(LinearArgs, rows)));
+  if (tiling.fewestRows > 1) {
+    a.cmp(context.temp, tiling.fewestRows);
+    a.jl(done, Xbyak::CodeGenerator::T_NEAR);
+  }
+  if (tiling.mostRows == Tiling::anyRows)
+    return;
+  a.cmp(context.temp, tiling.mostRows);
+  a.jg(done, Xbyak::CodeGenerator::T_NEAR);
+}
+
+void LinearGenerator::panelLoop() {
+  Xbyak::Label top, done;
+  a.L(top);
+  a.mov(context.temp, context.outOffset);
+  a.shr(context.temp, 6); // / panelBytes
+  a.cmp(context.temp, context.arg(offsetof(LinearArgs, panels)));
+  a.jge(done, Xbyak::CodeGenerator::T_NEAR);
+  rowTiles(tiling.panelRows, [&](unsigned rows) { rowTile(rows); });
+  a.mov(context.weights, context.cursor); // every tile read to the end of the panel
+  a.add(context.outOffset, panelBytes);
+  a.jmp(top, Xbyak::CodeGenerator::T_NEAR);
+  a.L(done);
+}
+
+void LinearGenerator::setStrides() {
+  const bool blocks = isBlockFormat(context.spec.weights);
+  const auto step = blocks ? blockColumns : 1;
+  const auto stepBytes = static_cast<int>(weightBytes(context.spec.weights, panelRows * step));
+  a.mov(context.stride(), context.arg(offsetof(LinearArgs, columns)));
+  if (blocks)
+    a.shr(context.stride(), 5); // / blockColumns
+  a.imul(context.stride(), context.stride(), stepBytes);
+  if (tiling.groupPanels > 3)
+    a.lea(context.stride3(), a.ptr[context.stride() + context.stride() * 2]);
+}
+
+/// The widest tile as often as it fits, then each smaller one at most once.
+void LinearGenerator::rowTiles(unsigned widest, const std::function<void(unsigned)> &tileBody) {
+  a.xor_(context.row, context.row);
+  for (unsigned tile = widest; tile > 0; tile = tiling.everyTile ? tile - 1 : tile / 2) {
+    Xbyak::Label again, done;
+    a.L(again);
+    a.mov(context.temp, context.arg(offsetof(LinearArgs, rows)));
+    a.sub(context.temp, context.row);
+    a.cmp(context.temp, tile);
+    a.jl(done, Xbyak::CodeGenerator::T_NEAR);
+    tileBody(tile);
+    a.add(context.row, tile);
+    if (tile == widest)
+      a.jmp(again, Xbyak::CodeGenerator::T_NEAR);
+    a.L(done);
+  }
+}
+
+void LinearGenerator::rowTile(unsigned rows) {
+  a.mov(context.cursor, context.weights);
+  if (panelsOfUnit == 2)
+    return pairRowTile(rows);
+  const Tiles z = reduction->reduce(rows, 1);
+  epilogue.finishLinear(z[0], 0);
+  for (unsigned r = 0; r < rows; ++r)
+    epilogue.addResidualAndStore(z[0][r], r, 0);
+}
+
+/// Results of both panels wait in the frame, so that an activation has all registers but two.
+void LinearGenerator::pairRowTile(unsigned rows) {
+  LanesEmitter &lanes = *context.lanes;
+  for (unsigned half = 0; half < 2; ++half) {
+    const Tiles z = reduction->reduce(rows, 1);
+    epilogue.finishLinear(z[0], half);
+    for (unsigned r = 0; r < rows; ++r)
+      lanes.store(stashOf(r, half), z[0][r]);
+  }
+  const Lanes16 gate = lanes.take("gate"), up = lanes.take("up");
+  for (unsigned r = 0; r < rows; ++r) {
+    lanes.load(gate, stashOf(r, 0));
+    lanes.load(up, stashOf(r, 1));
+    epilogue.activate(up, gate);
+    epilogue.addResidualAndStore(up, r, 0);
+  }
+}
+
+/// As rowTile, for a group of panels; gate and up are both in registers.
+void LinearGenerator::groupTile(unsigned rows) {
+  a.mov(context.cursor, context.weights);
+  const Tiles z = reduction->reduce(rows, tiling.groupPanels);
+  for (unsigned panel = 0; panel < tiling.groupPanels; ++panel)
+    epilogue.finishLinear(z[panel], panel);
+  for (unsigned unit = 0; unit < tiling.groupPanels / panelsOfUnit; ++unit)
+    for (unsigned r = 0; r < rows; ++r) {
+      const Lanes16 &last = z[unit * panelsOfUnit + panelsOfUnit - 1][r];
+      if (panelsOfUnit == 2)
+        epilogue.activate(last, z[unit * panelsOfUnit][r]);
+      epilogue.addResidualAndStore(last, r, unit);
+    }
+}
+
+} // namespace
+
+KernelCode generateLinear(const KernelSpec &spec) { return LinearGenerator(spec).generate(); }
+
+} // namespace inf

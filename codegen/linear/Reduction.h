@@ -1,0 +1,24 @@
+// z = W x for one tile of rows and one group of panels: what differs between kinds of weights and
+// inputs.
+#pragma once
+
+#include <memory>
+
+#include "codegen/linear/LinearContext.h"
+
+namespace inf {
+
+class Reduction {
+public:
+  virtual ~Reduction() = default;
+
+  /// Sums over all columns for `rows` rows from context.row on, `panels` panels from context.cursor
+  /// on, which ends behind the first of them.
+  virtual Tiles reduce(unsigned rows, unsigned panels) = 0;
+};
+
+std::unique_ptr<Reduction> createDenseReduction(LinearContext &context);
+std::unique_ptr<Reduction> createFloatBlockReduction(LinearContext &context);
+std::unique_ptr<Reduction> createIntegerReduction(LinearContext &context);
+
+} // namespace inf

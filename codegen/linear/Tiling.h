@@ -1,0 +1,36 @@
+// How a linear kernel cuts rows and panels into tiles of registers. Nothing here changes a bit of
+// the results.
+#pragma once
+
+#include "codegen/KernelSpec.h"
+
+namespace inf {
+
+inline bool isPair(const KernelSpec &spec) { return spec.activation != Activation::None; }
+
+/// Panels are reduced in groups side by side as long as the number of rows says so and enough
+/// panels are left; what remains goes one panel at a time.
+struct Tiling {
+  static constexpr unsigned anyRows = ~0u;
+  unsigned groupPanels;              ///< side by side; 1: no groups
+  unsigned groupRows;                ///< widest row tile of a group
+  unsigned fewestRows, mostRows;     ///< of the call, for groups
+  unsigned panelRows;                ///< widest row tile of a single panel
+  bool everyTile;                    ///< tiles of every smaller number of rows, or powers of two
+  unsigned fewestRowsToPrefetch = 0; ///< row tiles from this on fetch weights ahead; 0: none do
+};
+
+/// Float: one or two rows leave the multipliers idle, as an output's sum is a chain and each link
+/// waits for the one before; panels side by side fill them.
+/// Q8: chains end with each block, so few rows need one panel only, a single stream. Many rows
+/// share what they load: two panels use a group of activations for each time it is loaded.
+inline Tiling tilingOf(const KernelSpec &spec) {
+  if (spec.inputs == InputFormat::F32)
+    return isWide(spec.isa) ? Tiling{4, 2, 1, 2, spec.rows, false}
+                            : Tiling{2, 1, 1, 1, spec.rows, false};
+  if (!isWide(spec.isa))
+    return {1, 0, 0, 0, spec.rows, true, 2};
+  return {2, spec.rows, 5, Tiling::anyRows, spec.rows, true, 3};
+}
+
+} // namespace inf

@@ -1,0 +1,123 @@
+#include "runtime/roof/DotPeak.h"
+
+#include <chrono>
+
+#include <immintrin.h>
+
+namespace inf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Latency of 4 to 6 cycles times two units: twelve independent sums keep both busy, and with two
+// operands they fit into the sixteen registers of AVX2.
+constexpr unsigned sums = 12;
+constexpr double sampleSeconds = 0.05;
+// About a millisecond of dot products between two looks at the clock.
+constexpr uint64_t roundsPerCall = 200'000;
+
+// Makes the values unknown to the compiler, which would else see that all sums are equal and keep
+// one; at the end, that they are unused and keep none. No instruction comes of it.
+template <typename Vector> [[gnu::always_inline]] inline void hide(Vector (&total)[sums]) {
+#pragma GCC unroll 12
+  for (Vector &sum : total)
+    asm volatile("" : "+v"(sum));
+}
+
+__attribute__((target("avx512f,avx512vnni"))) void int8Avx512Vnni(uint64_t rounds) {
+  __m512i total[sums] = {};
+  hide(total);
+  const __m512i x = _mm512_set1_epi8(3), w = _mm512_set1_epi8(-2);
+  for (; rounds != 0; --rounds)
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < sums; ++i)
+      total[i] = _mm512_dpbusd_epi32(total[i], x, w);
+  hide(total);
+}
+
+__attribute__((target("avx2,avxvnni"))) void int8AvxVnni(uint64_t rounds) {
+  __m256i total[sums] = {};
+  hide(total);
+  const __m256i x = _mm256_set1_epi8(3), w = _mm256_set1_epi8(-2);
+  for (; rounds != 0; --rounds)
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < sums; ++i)
+      total[i] = _mm256_dpbusd_avx_epi32(total[i], x, w);
+  hide(total);
+}
+
+__attribute__((target("avx2"))) void int8Avx2(uint64_t rounds) {
+  __m256i total[sums] = {};
+  hide(total);
+  __m256i x = _mm256_set1_epi8(3);
+  const __m256i w = _mm256_set1_epi8(-2), ones = _mm256_set1_epi16(1);
+  for (; rounds != 0; --rounds)
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < sums; ++i) {
+      asm("" : "+x"(x)); // another value, as far as the compiler knows: else it multiplies once
+      const __m256i pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), ones);
+      total[i] = _mm256_add_epi32(total[i], pairs);
+    }
+  hide(total);
+}
+
+__attribute__((target("avx512f"))) void f32Avx512(uint64_t rounds) {
+  __m512 total[sums] = {};
+  hide(total);
+  const __m512 x = _mm512_set1_ps(1.5f), w = _mm512_set1_ps(0.5f);
+  for (; rounds != 0; --rounds)
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < sums; ++i)
+      total[i] = _mm512_fmadd_ps(x, w, total[i]);
+  hide(total);
+}
+
+__attribute__((target("avx2,fma"))) void f32Avx2(uint64_t rounds) {
+  __m256 total[sums] = {};
+  hide(total);
+  const __m256 x = _mm256_set1_ps(1.5f), w = _mm256_set1_ps(0.5f);
+  for (; rounds != 0; --rounds)
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < sums; ++i)
+      total[i] = _mm256_fmadd_ps(x, w, total[i]);
+  hide(total);
+}
+
+constexpr uint64_t operations(uint64_t lanes) { return sums * lanes * 2; }
+
+} // namespace
+
+DotLoop int8DotLoop(FeatureSet features) {
+  if (features.has(Feature::AVX512VNNI))
+    return {"vpdpbusd zmm", &int8Avx512Vnni, operations(64)};
+  if (features.has(Feature::AVXVNNI))
+    return {"vpdpbusd ymm", &int8AvxVnni, operations(32)};
+  if (features.has(Feature::AVX2))
+    return {"vpmaddubsw ymm", &int8Avx2, operations(32)};
+  return {"none", nullptr, 0};
+}
+
+DotLoop f32DotLoop(FeatureSet features) {
+  if (features.has(Feature::AVX512F))
+    return {"vfmadd zmm", &f32Avx512, operations(16)};
+  if (features.has(Feature::AVX2) && features.has(Feature::FMA))
+    return {"vfmadd ymm", &f32Avx2, operations(8)};
+  return {"none", nullptr, 0};
+}
+
+double measureDotPeak(ThreadPool &pool, const DotLoop &loop) {
+  if (!loop.run)
+    return 0;
+  auto call = [](void *arg, unsigned) { static_cast<const DotLoop *>(arg)->run(roundsPerCall); };
+  DotLoop copy = loop;
+  const Clock::time_point start = Clock::now();
+  double operationsDone = 0, seconds = 0;
+  while (seconds < sampleSeconds) {
+    pool.run(call, &copy);
+    operationsDone += static_cast<double>(loop.operationsPerRound) * roundsPerCall * pool.size();
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  return operationsDone / seconds;
+}
+
+} // namespace inf

@@ -1,0 +1,54 @@
+// The limits of this machine, sampled between the runs that are held against them.
+#pragma once
+
+#include "runtime/roof/Bandwidth.h"
+#include "runtime/roof/DotPeak.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace inf {
+
+/// A rate over all samples: the roof is the best, `now` the median: on a shared machine the two
+/// differ by what others took.
+struct Peak {
+  double best = 0, now = 0;
+};
+
+struct RoofReport {
+  size_t samples = 0;
+  Peak bandwidth;                               ///< bytes/s: per sample, the best of the loops
+  std::array<double, readKinds> byLoop = {};    ///< bytes/s, best of each
+  Peak int8Operations, f32Operations;           ///< operations/s, 2 per multiply-accumulate
+  std::string_view int8Loop, f32Loop;           ///< which instructions
+  uint64_t anonymousBytes = 0, mappedBytes = 0; ///< read in a pass
+  bool mappedFitsCache = false;                 ///< then the mapped loops measure a cache
+};
+
+/// Samples of all loops on one pool; a sample takes about 0.3 s.
+class Roof {
+public:
+  /// As Bandwidth; cache sizes and features are this machine's.
+  Roof(ThreadPool &pool, const ByteSpans &payload);
+
+  void sample();
+  RoofReport report() const;
+
+private:
+  struct Sample {
+    std::array<double, readKinds> bandwidth = {};
+    double int8Operations = 0, f32Operations = 0;
+  };
+
+  ThreadPool &pool;
+  DotLoop int8Loop, f32Loop;
+  Bandwidth bandwidth;
+  std::vector<Sample> samples;
+};
+
+/// Middle value, or mean of the two in the middle; 0 of none.
+double median(std::vector<double> values);
+
+} // namespace inf

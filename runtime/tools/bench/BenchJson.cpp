@@ -1,0 +1,97 @@
+// The same for a program. docs/infrun.md lists the keys.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/tools/bench/BenchReport.h"
+
+namespace inf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json orNull(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
+
+std::optional<double> inTera(std::optional<double> value) {
+  return value ? std::optional(*value / 1e12) : std::nullopt;
+}
+
+std::string_view kindName(RunKind kind) { return kind == RunKind::Prefill ? "prefill" : "decode"; }
+
+Json toJson(const RoofReport &roof) {
+  Json loops = Json::object();
+  for (size_t kind = 0; kind < readKinds; ++kind)
+    loops[std::string(readKindNames[kind])] = roof.byLoop[kind] / 1e9;
+  return {{"bandwidth_gb_s", roof.bandwidth.best / 1e9},
+          {"bandwidth_now_gb_s", roof.bandwidth.now / 1e9},
+          {"bandwidth_by_loop", loops},
+          {"int8_top_s", roof.int8Operations.best / 1e12},
+          {"int8_now_top_s", roof.int8Operations.now / 1e12},
+          {"int8_loop", roof.int8Loop},
+          {"f32_tflop_s", roof.f32Operations.best / 1e12},
+          {"f32_now_tflop_s", roof.f32Operations.now / 1e12},
+          {"f32_loop", roof.f32Loop},
+          {"samples", roof.samples},
+          {"anonymous_bytes", roof.anonymousBytes},
+          {"mapped_bytes", roof.mappedBytes},
+          {"mapped_fits_cache", roof.mappedFitsCache}};
+}
+
+Json toJson(const BenchRun &run, const std::optional<RoofReport> &roof, bool int8) {
+  return {{"kind", kindName(run.kind)},
+          {"tokens", run.tokens},
+          {"context", run.context},
+          {"batch", run.batch},
+          {"tok_s", run.tokensPerSecond()},
+          {"gb_s", run.bytesPerSecond() / 1e9},
+          {"bytes_upper_bound", !run.bytesExact},
+          {"bandwidth_fraction", orNull(bandwidthFraction(run, roof))},
+          {"top_s", orNull(inTera(run.operationsPerSecond()))},
+          {"compute_fraction", orNull(computeFraction(run, roof, int8))},
+          {"seconds", run.seconds},
+          {"logits_hash", fmt::format("{:016x}", run.hash)}};
+}
+
+Json toJson(const ThreadResult &result, bool int8) {
+  Json runs = Json::array();
+  for (const BenchRun &run : result.runs)
+    runs.push_back(toJson(run, result.roof, int8));
+  return {{"threads", result.plan.threads},
+          {"threads_reason", result.plan.reason},
+          {"roof", result.roof ? toJson(*result.roof) : Json(nullptr)},
+          {"runs", runs}};
+}
+
+void addStages(Json &stages, const StageTable &table) {
+  for (const StageRow &row : table.rows)
+    stages.push_back({{"kind", kindName(table.kind)},
+                      {"context", table.context},
+                      {"batch", table.batch},
+                      {"name", row.name},
+                      {"stages", row.stages},
+                      {"calls_per_token", row.callsPerToken},
+                      {"ms", row.seconds * 1e3},
+                      {"wait_ms", row.waitSeconds * 1e3},
+                      {"share", row.share}});
+}
+
+} // namespace
+
+std::string benchJson(const BenchReport &report) {
+  Json object = {{"cpu", report.cpu},       {"version", INF_VERSION},
+                 {"model", report.model},   {"build_id", report.buildId},
+                 {"repeat", report.repeat}, {"compute_roof", report.int8 ? "int8" : "f32"}};
+  object.update(toJson(report.result, report.int8));
+  if (!report.sweep.empty()) {
+    object["knee"] = report.result.plan.threads;
+    for (const ThreadResult &result : report.sweep)
+      object["sweep"].push_back(toJson(result, report.int8));
+  }
+  if (!report.stages.empty()) {
+    object["stages"] = Json::array();
+    for (const StageTable &table : report.stages)
+      addStages(object["stages"], table);
+  }
+  return object.dump(2) + "\n";
+}
+
+} // namespace inf

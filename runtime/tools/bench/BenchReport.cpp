@@ -1,0 +1,31 @@
+#include "runtime/tools/bench/BenchReport.h"
+
+#include <algorithm>
+
+namespace inf {
+
+std::optional<double> bandwidthFraction(const BenchRun &run,
+                                        const std::optional<RoofReport> &roof) {
+  if (!roof || !run.bytesExact || roof->bandwidth.best <= 0)
+    return std::nullopt;
+  return run.bytesPerSecond() / roof->bandwidth.best;
+}
+
+std::optional<double> computeFraction(const BenchRun &run, const std::optional<RoofReport> &roof,
+                                      bool int8) {
+  const std::optional<double> rate = run.operationsPerSecond();
+  const double best = !roof ? 0 : (int8 ? roof->int8Operations.best : roof->f32Operations.best);
+  if (!rate || best <= 0)
+    return std::nullopt;
+  return *rate / best;
+}
+
+double sweepRate(const ThreadResult &result) {
+  if (result.runs.empty())
+    return 0;
+  const auto decode = std::find_if(result.runs.begin(), result.runs.end(),
+                                   [](const auto &run) { return run.kind == RunKind::Decode; });
+  return (decode == result.runs.end() ? result.runs.front() : *decode).tokensPerSecond();
+}
+
+} // namespace inf

@@ -1,0 +1,74 @@
+// The measurements themselves: prefill and decode on one session, with the roof between the runs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/roof/Roof.h"
+#include "runtime/session/Session.h"
+#include "runtime/tools/bench/BenchOptions.h"
+#include "runtime/tools/bench/ModelWork.h"
+#include "runtime/tools/bench/StageTimer.h"
+
+namespace inf {
+
+enum class RunKind { Prefill, Decode };
+
+/// One measurement, repeated.
+struct BenchRun {
+  RunKind kind = RunKind::Prefill;
+  uint64_t tokens = 0;          ///< of a sequence, in one repeat
+  uint64_t context = 0;         ///< tokens that a sequence held before the first repeat
+  uint64_t batch = 1;           ///< sequences decoded together
+  std::vector<double> seconds;  ///< [repeat]
+  std::vector<uint64_t> bytes;  ///< [repeat]
+  bool bytesExact = true;       ///< false: an upper bound (ModelWork.h)
+  std::optional<uint64_t> macs; ///< of a repeat
+  uint64_t hash = 0;            ///< of the last step's logits
+
+  double tokensPerSecond() const; ///< medians over the repeats; all sequences together
+  double bytesPerSecond() const;
+  std::optional<double> operationsPerSecond() const; ///< 2 per multiply-accumulate
+};
+
+/// Tokens are of a fixed seed, so that two runs compute the same.
+class Runner {
+public:
+  /// \param roof sampled before each repeat and after the last; null: not.
+  /// \param timer wraps each counted step; null: not. The session must have its hook.
+  Runner(Session &session, const BenchOptions &options, Roof *roof, StageTimer *timer);
+
+  BenchRun prefill(uint64_t tokens);
+  /// `batch` sequences, one row each in a step.
+  BenchRun decode(uint64_t context, uint64_t batch);
+
+private:
+  void fill(uint64_t sequence, uint64_t tokens);
+  void runPrompt(uint64_t sequence, uint64_t tokens);
+  void decodeSteps(uint64_t steps, uint64_t batch);
+  void step(std::span<const RowRequest> rows, uint64_t bytesOfKv);
+  /// options.repeat times: what isn't timed, a sample of the roof, what is.
+  void repeat(BenchRun &run, const std::function<void()> &prepare,
+              const std::function<void()> &measured);
+  void startCounting();
+  int32_t tokenAt(uint64_t sequence, uint64_t position) const;
+
+  Session &session;
+  const BenchOptions &options;
+  Roof *roof;
+  StageTimer *timer;
+  const ModelWork work;
+  std::vector<int32_t> ids;
+  std::vector<RowRequest> rows;
+  // Of the repeat that is going on.
+  double seconds = 0;
+  uint64_t bytes = 0;
+  std::optional<uint64_t> macs;
+  bool bytesExact = true;
+  uint64_t hash = 0;
+};
+
+} // namespace inf

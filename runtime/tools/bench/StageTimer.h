@@ -1,0 +1,76 @@
+// Where the time of a step goes: the clock at each barrier, as thread 0 sees it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/loader/Model.h"
+#include "runtime/session/Session.h"
+
+namespace inf {
+
+/// What the compiler calls a stage.
+struct StageName {
+  std::string name;
+  int64_t layer = -1; ///< -1: of no layer
+};
+
+/// Names of a step's stages in the order of their barriers; empty when the model does not say
+/// (manifests have no such list yet): stages then go by their number.
+std::vector<StageName> stageNames(const Model &model);
+
+/// Sums over steps, of one place in the order of barriers.
+struct StageTime {
+  double seconds = 0;     ///< of thread 0 from the barrier before to its arrival at this one
+  double waitSeconds = 0; ///< of thread 0 in the barrier behind the stage
+};
+
+/// Stamps for a session of its own: with the hook set every barrier reads the clock twice.
+class StageTimer {
+public:
+  /// \param stages most that a step can have: room is taken here, since a step allocates nothing.
+  ///   What lies beyond is added to the last.
+  explicit StageTimer(size_t stages = 1 << 16);
+
+  BarrierHook hook();
+
+  /// Around each step that is to count. The first stage then has the runtime's part before the
+  /// compiled code, the last (which ends with the step, not with a barrier) the part behind it.
+  void begin();
+  void end();
+
+  /// [stages of the longest step]
+  std::vector<StageTime> times() const;
+  uint64_t steps() const { return stepCount; }
+  void clear();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void arrive();
+  void leave();
+
+  std::vector<StageTime> sums;
+  size_t at = 0, used = 0;
+  uint64_t stepCount = 0;
+  Clock::time_point last;
+};
+
+/// A line of the table: one stage, or all layers' stages of one name.
+struct StageRow {
+  std::string name; ///< "stage 12", or the compiler's
+  uint64_t stages = 0;
+  double callsPerToken = 0, seconds = 0, waitSeconds = 0;
+  double share = 0; ///< of the time of all stages and waits
+};
+
+/// Rows in the order of the barriers. \throws Error BadInput when `names` is neither empty nor of
+/// the same length as `times`.
+std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
+                                const std::vector<StageName> &names, uint64_t steps,
+                                uint64_t tokens);
+
+} // namespace inf

@@ -1,0 +1,51 @@
+// RUN: inf-opt %s -inf-quantize-activations | FileCheck %s
+// RUN: inf-opt %s -inf-quantize-activations=format=f32 | FileCheck %s -check-prefix=F32
+// RUN: not inf-opt %s -inf-quantize-activations=format=int9 2>&1 | FileCheck %s -check-prefix=FORMAT
+// Products of weights in block formats read their rows in int8.
+
+// F32-NOT: q8
+// FORMAT: error: expected activations q8 or f32, found int9
+inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.weight @e : !inf.weight<[4, 32]> from [#inf.part<tensor = "e", stored = f32, rows = 4>] {format = #inf.format<f32>}
+  inf.weight @n : !inf.weight<[32]> from [#inf.part<tensor = "n", stored = f32, rows = 32>] {format = #inf.format<f32>}
+  inf.weight @b : !inf.weight<[32, 32]> from [#inf.part<tensor = "b", stored = bf16, rows = 32>] {format = #inf.format<int8>}
+  inf.weight @d : !inf.weight<[32, 32]> from [#inf.part<tensor = "d", stored = bf16, rows = 32>] {format = #inf.format<bf16>}
+  inf.weight @h : !inf.weight<[4, 32]> from [#inf.part<tensor = "h", stored = bf16, rows = 4>] {format = #inf.format<int4>}
+
+  // One for both products; what reads floats goes on reading floats.
+  // CHECK: inf.block @shares(%[[X:.*]]: tensor<?x32xf32>
+  // CHECK-NEXT: %[[Q:.*]] = inf.quantize_activation %[[X]] : (tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
+  // CHECK-NEXT: inf.linear %[[Q]], %b
+  // CHECK-NEXT: inf.linear %[[Q]], %b
+  // CHECK-NEXT: inf.linear %[[X]], %d
+  inf.block @shares(%x: tensor<?x32xf32>, %b: !inf.weight<[32, 32]> {inf.slot = "b"}, %d: !inf.weight<[32, 32]> {inf.slot = "d"}) -> tensor<?x32xf32> {
+    %y = inf.linear %x, %b : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
+    %z = inf.linear %x, %b : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
+    %w = inf.linear %x, %d : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
+    inf.yield %y : tensor<?x32xf32>
+  }
+
+  // The norm comes between x and the product.
+  // CHECK: inf.block @norm_between(%[[X:.*]]: tensor<?x32xf32>
+  // CHECK-NEXT: inf.linear %[[X]]
+  inf.block @norm_between(%x: tensor<?x32xf32>, %n: !inf.weight<[32]> {inf.slot = "n"}, %b: !inf.weight<[32, 32]> {inf.slot = "b"}) -> tensor<?x32xf32> {
+    %y = inf.linear %x, %b norm %n {eps = 1.0e-5 : f64} : (tensor<?x32xf32>, !inf.weight<[32, 32]>, !inf.weight<[32]>) -> tensor<?x32xf32>
+    inf.yield %y : tensor<?x32xf32>
+  }
+
+  // CHECK: inf.step
+  // CHECK: %[[O:.*]] = inf.output_rows
+  // CHECK-NEXT: %[[Q:.*]] = inf.quantize_activation %[[O]]
+  // CHECK: inf.lm_head %[[Q]]
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[4, 32]>
+    %x = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[4, 32]>) -> tensor<?x32xf32>
+    %y = inf.layer 0 @shares(%x) kv_slot 0 weights [@b, @d] : tensor<?x32xf32>
+    %z = inf.layer 1 @norm_between(%y) kv_slot 0 weights [@n, @b] : tensor<?x32xf32>
+    %o = inf.output_rows %z : tensor<?x32xf32>
+    %h = inf.use @h : <[4, 32]>
+    %l = inf.lm_head %o, %h : (tensor<?x32xf32>, !inf.weight<[4, 32]>) -> tensor<?x4xf32>
+    inf.yield %o, %l : tensor<?x32xf32>, tensor<?x4xf32>
+  }
+}
