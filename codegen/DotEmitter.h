@@ -68,6 +68,8 @@ public:
   static std::unique_ptr<DotEmitter> create(KernelAssembler &assembler, LanesEmitter &lanes,
                                             WeightFormat format);
   DotEmitter(KernelAssembler &kernelAssembler, LanesEmitter &lanesEmitter, WeightFormat weights);
+  DotEmitter(const DotEmitter &) = delete;
+  DotEmitter &operator=(const DotEmitter &) = delete;
   virtual ~DotEmitter() = default;
 
   /// The steps of a block, in an order that loads as few lines as possible.

@@ -6,7 +6,7 @@
 
 namespace inf {
 
-/// Few-row matmul with its epilogue, over `panels` consecutive panels of 16 outputs:
+/// Matmul with its epilogue, over `panels` consecutive panels of 16 outputs:
 ///   z = sum over k of W[n][k] * x[r][k];  z = z * scale[n] + addend[r][n];  z += bias[n]
 ///   v = activation(z);  y[r][n] = v + residual[r][n]
 /// each step rounded on its own (a product, then a sum: no FMA). With swiglu a unit is a pair of
@@ -17,8 +17,10 @@ namespace inf {
 /// Reduction order per output (never depends on rows, panels or position; the same on every ISA):
 ///   dense: two partial sums, even k and odd k, each a chain of FMAs in ascending k (a last odd
 ///          column joins the even chain); then even + odd.
-///   mxfp4: per block of 32 columns one FMA chain from 0 in ascending k of (code value * x), then
-///          total = fma(chain, scale, total), from 0. scale = 2^(byte - 127), byte 0..254.
+///   block formats: per block of 32 columns one FMA chain from 0 in ascending k of (code value *
+///          x), then total = fma(chain, scale, total), from 0; int4a: then total = fma(minimum,
+///          sum of x, total), the sum in ascending k from 0. mxfp4: scale = 2^(byte - 127), byte
+///          0..254.
 ///   q8 input, weights in a block format: per block of 32 columns the exact integer
 ///          c = sum of code * q, mxfp4 codes counted twice (-12..12), then
 ///          total = fma(float(c), w * a, total), from 0, with the block's scales w of the weight

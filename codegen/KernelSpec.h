@@ -41,7 +41,9 @@ struct KernelSpec {
   // Linear
   WeightFormat weights = WeightFormat::F32; ///< packed as panel16, or panel16_pairs with swiglu
   InputFormat inputs = InputFormat::F32;
-  unsigned rows = 1; ///< widest row tile in registers; every smaller power of two is a body too
+  /// Widest row tile in registers. Every smaller power of two is a body too; with q8 rows, every
+  /// smaller number.
+  unsigned rows = 1;
   bool bias = false, scale = false, addend = false, residual = false;
   Activation activation = Activation::None;
 
@@ -56,9 +58,11 @@ struct KernelSpec {
 std::string kernelSymbol(const KernelSpec &spec);
 /// nullopt when the name is not one that kernelSymbol writes.
 std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
-/// nullopt when the generators can build it, else why not, in a sentence: rows not a power of two
-/// or beyond the register budget (8 on AVX-512, 2 on AVX2); head_dim not a multiple of 16 up to
-/// 256; group beyond 16; block tokens not a power of two from 16 to 4096; ...
+/// nullopt when the generators can build it, else why not, in a sentence: rows beyond the register
+/// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without);
+/// q8 rows with dense weights; f32 rows or attention on an isa other than avx2 and avx512; vbmi for
+/// other weights than mxfp4; head_dim not a multiple of 16 up to 256; group beyond 16; block tokens
+/// not a power of two from 16 to 4096; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
 /// Exactly the features the kernel's instructions use (a test disassembles and compares).
 FeatureSet kernelFeatures(const KernelSpec &spec);

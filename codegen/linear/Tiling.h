@@ -12,12 +12,11 @@ inline bool isPair(const KernelSpec &spec) { return spec.activation != Activatio
 /// panels are left; what remains goes one panel at a time.
 struct Tiling {
   static constexpr unsigned anyRows = ~0u;
-  unsigned groupPanels;              ///< side by side; 1: no groups
-  unsigned groupRows;                ///< widest row tile of a group
-  unsigned fewestRows, mostRows;     ///< of the call, for groups
-  unsigned panelRows;                ///< widest row tile of a single panel
-  bool everyTile;                    ///< tiles of every smaller number of rows, or powers of two
-  unsigned fewestRowsToPrefetch = 0; ///< row tiles from this on fetch weights ahead; 0: none do
+  unsigned groupPanels;          ///< side by side; 1: no groups
+  unsigned groupRows;            ///< widest row tile of a group
+  unsigned fewestRows, mostRows; ///< of the call, for groups
+  unsigned panelRows;            ///< widest row tile of a single panel
+  bool everyTile;                ///< tiles of every smaller number of rows, or powers of two
 };
 
 /// Float: one or two rows leave the multipliers idle, as an output's sum is a chain and each link
@@ -29,8 +28,8 @@ inline Tiling tilingOf(const KernelSpec &spec) {
     return isWide(spec.isa) ? Tiling{4, 2, 1, 2, spec.rows, false}
                             : Tiling{2, 1, 1, 1, spec.rows, false};
   if (!isWide(spec.isa))
-    return {1, 0, 0, 0, spec.rows, true, 2};
-  return {2, spec.rows, 5, Tiling::anyRows, spec.rows, true, 3};
+    return {1, 0, 0, 0, spec.rows, true};
+  return {2, spec.rows, 5, Tiling::anyRows, spec.rows, true};
 }
 
 } // namespace inf

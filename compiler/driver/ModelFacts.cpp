@@ -120,6 +120,44 @@ MemoryPlan planOf(ir::ModelOp model) {
   return plan;
 }
 
+/// "linear attention.o.weight": where a block has several of an op, the weight tells which.
+std::string stageName(mlir::Operation &op) {
+  std::string name = op.getName().stripDialect().str();
+  auto argument = mlir::dyn_cast_or_null<mlir::BlockArgument>(kernelWeight(&op));
+  auto block = op.getParentOfType<ir::BlockOp>();
+  if (mlir::isa<ir::LinearOp>(op) && argument && block)
+    name = fmt::format("{} {}", name, block.slotName(argument.getArgNumber()).str());
+  return name;
+}
+
+/// In the order of the barriers: passes/LowerToLLVM.cpp has one behind every stage but the last.
+std::vector<Stage> stagesOf(ir::ModelOp model) {
+  std::vector<Stage> stages;
+  ir::StepOp step = *model.getBody().getOps<ir::StepOp>().begin();
+  for (mlir::Operation &op : step.getBody().front().without_terminator()) {
+    auto layer = mlir::dyn_cast<ir::LayerOp>(op);
+    if (!layer && !mlir::isa<ir::UseOp>(op))
+      stages.push_back({stageName(op), -1});
+    if (!layer)
+      continue;
+    auto block = model.lookupSymbol<ir::BlockOp>(layer.getBlockAttr());
+    for (mlir::Operation &inner : block.getBody().front().without_terminator())
+      stages.push_back({fmt::format("{}/{}", block.getSymName().str(), stageName(inner)),
+                        int64_t(layer.getIndex())});
+  }
+  return stages;
+}
+
+/// "q8" when some product reads its rows so.
+std::string activationsOf(ir::ModelOp model) {
+  bool q8 = false;
+  model.walk([&](mlir::Operation *op) {
+    std::optional<KernelSpec> kernel = kernelOn(op);
+    q8 |= kernel && kernel->inputs == InputFormat::Q8;
+  });
+  return q8 ? "q8" : "f32";
+}
+
 std::map<std::string, std::vector<std::string>> kernelUsers(ir::ModelOp model) {
   std::map<std::string, std::vector<std::string>> users;
   model.walk([&](mlir::Operation *op) {
@@ -177,11 +215,13 @@ Manifest manifestOf(ir::ModelOp model, const std::vector<KernelCode> &kernels,
   }
   std::string kv = manifest.kvGroups.empty() ? "none" : manifest.kvGroups[0].elementFormat;
   manifest.numerics =
-      fmt::format("weights {}, activations f32, kv {}", fmt::join(formats, "+"), kv);
+      fmt::format("weights {}, activations {}, kv {}", fmt::join(formats, "+"),
+                  activationsOf(model), kv);
   manifest.plan = planOf(model);
   std::map<std::string, std::vector<std::string>> users = kernelUsers(model);
   for (const KernelCode &kernel : kernels)
     manifest.kernels.push_back({kernel.symbol, kernel.codeBytes, users[kernel.symbol]});
+  manifest.stages = stagesOf(model);
   return manifest;
 }
 

@@ -58,6 +58,14 @@ struct KernelUse {
   std::vector<std::string> usedBy; ///< "sliding/attention.qkv", ...
 };
 
+/// What lies between two barriers of a step.
+struct Stage {
+  std::string name;   ///< "sliding/attention", "sliding/linear attention.o.weight", "lm_head"
+  int64_t layer = -1; ///< -1: of no layer
+
+  bool operator==(const Stage &) const = default;
+};
+
 struct Manifest {
   uint32_t version = manifestVersion;
   uint32_t abiVersion = 0;
@@ -75,6 +83,7 @@ struct Manifest {
   std::vector<RopeTable> ropeTables;
   MemoryPlan plan;
   std::vector<KernelUse> kernels;
+  std::vector<Stage> stages; ///< of a step, in order; the last ends with the step
 };
 
 /// Gives every weight its offset and size, in the order of the list, and sets weightsBytes. Fails

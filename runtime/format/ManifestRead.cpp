@@ -161,6 +161,16 @@ KernelUse readKernel(ObjectReader &reader) {
   return kernel;
 }
 
+Stage readStage(ObjectReader &reader, uint64_t layers) {
+  Stage stage;
+  stage.name = reader.string("name");
+  stage.layer = reader.signedInteger("layer");
+  if (stage.layer < -1 || stage.layer >= int64_t(layers))
+    reader.refuse("layer", fmt::format("{}, expected -1 (none) or below {}", stage.layer, layers));
+  reader.expectNothingElse();
+  return stage;
+}
+
 void readTokens(ObjectReader &reader, Manifest &manifest) {
   manifest.eosTokens = reader.signedIntegers("eos_tokens");
   for (int64_t token : manifest.eosTokens)
@@ -208,6 +218,8 @@ Manifest manifestFromJson(std::string_view json) {
   manifest.plan = readPlan(reader.object("plan"));
   for (ObjectReader &item : reader.objects("kernels"))
     manifest.kernels.push_back(readKernel(item));
+  for (ObjectReader &item : reader.objects("stages"))
+    manifest.stages.push_back(readStage(item, manifest.layers));
   reader.expectNothingElse();
   return manifest;
 }

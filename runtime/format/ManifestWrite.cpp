@@ -16,6 +16,7 @@ Json toJson(const KvGroup &group);
 Json toJson(const RopeTable &table);
 Json toJson(const MemoryPlan::Buffer &buffer);
 Json toJson(const KernelUse &kernel);
+Json toJson(const Stage &stage);
 
 template <typename T> Json toJson(const std::vector<T> &items) {
   Json array = Json::array();
@@ -82,6 +83,8 @@ Json toJson(const KernelUse &kernel) {
   return {{"symbol", kernel.symbol}, {"code_bytes", kernel.codeBytes}, {"used_by", kernel.usedBy}};
 }
 
+Json toJson(const Stage &stage) { return {{"name", stage.name}, {"layer", stage.layer}}; }
+
 Json toJson(const Manifest &manifest) {
   return {{"version", manifest.version},
           {"abi_version", manifest.abiVersion},
@@ -102,7 +105,8 @@ Json toJson(const Manifest &manifest) {
           {"kv_groups", toJson(manifest.kvGroups)},
           {"rope_tables", toJson(manifest.ropeTables)},
           {"plan", toJson(manifest.plan)},
-          {"kernels", toJson(manifest.kernels)}};
+          {"kernels", toJson(manifest.kernels)},
+          {"stages", toJson(manifest.stages)}};
 }
 
 } // namespace

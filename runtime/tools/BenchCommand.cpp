@@ -112,7 +112,7 @@ public:
     forEachRun(runner, [&](const BenchRun &run) {
       const uint64_t tokens = run.tokens * run.batch * run.seconds.size();
       tables.push_back({run.kind, run.tokens, run.context, run.batch,
-                        stageRows(timer.times(), stageNames(*model), timer.steps(), tokens)});
+                        stageRows(timer.times(), model->manifest().stages, timer.steps(), tokens)});
     });
     return tables;
   }
@@ -165,7 +165,7 @@ BenchReport measureAll(const std::shared_ptr<const Model> &model, const BenchOpt
     report.sweep.clear();
   if (options.stages)
     report.stages = bench.stages(report.result.plan);
-  report.peakMemory = peakMemoryText();
+  report.peakMemory = peakMemoryText() + (options.roof ? " with what the roof reads" : "");
   return report;
 }
 

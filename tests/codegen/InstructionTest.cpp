@@ -122,7 +122,7 @@ constexpr Needs vectorInstructions[] = {
 /// Every x86-64 has these.
 constexpr std::string_view baseInstructions[] = {
     "add", "and", "cmp",        "imul", "je",  "jg",  "jge",    "jl",  "jle", "jmp",  "lea", "mov",
-    "neg", "pop", "prefetcht0", "push", "ret", "shl", "movsxd", "shr", "sub", "test", "xor"};
+    "neg", "pop", "prefetcht1", "push", "ret", "shl", "movsxd", "shr", "sub", "test", "xor"};
 
 /// Nothing when the instruction is in no table or has no such encoding.
 std::optional<FeatureSet> featuresOf(const std::string &text, bool evex) {

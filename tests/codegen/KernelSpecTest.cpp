@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/Kernel.h"
+#include "codegen/Target.h"
 #include "runtime/base/Error.h"
 
 namespace inf::test {
@@ -13,27 +14,45 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr KernelIsa allIsas[] = {KernelIsa::Avx2, KernelIsa::AvxVnni, KernelIsa::Avx512,
+                                 KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi};
+
+/// Every combination, whether or not it can be generated.
+std::vector<KernelSpec> linearSpecs(KernelIsa isa, WeightFormat format) {
+  std::vector<KernelSpec> specs;
+  for (InputFormat inputs : {InputFormat::F32, InputFormat::Q8})
+    for (unsigned rows : {1, 2, 3, 4, 6, 8})
+      for (unsigned flags = 0; flags < 48; ++flags) {
+        KernelSpec spec;
+        spec.isa = isa, spec.weights = format, spec.inputs = inputs, spec.rows = rows;
+        spec.bias = flags & 1, spec.scale = flags & 2, spec.addend = flags & 4;
+        spec.residual = flags & 8, spec.activation = static_cast<Activation>(flags / 16);
+        specs.push_back(spec);
+      }
+  return specs;
+}
+
+std::vector<KernelSpec> attentionSpecs(KernelIsa isa) {
+  std::vector<KernelSpec> specs;
+  for (WeightFormat kv : {WeightFormat::F32, WeightFormat::BF16})
+    for (unsigned headDim : {64, 128})
+      for (bool sinks : {false, true}) {
+        KernelSpec spec;
+        spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.headDim = headDim;
+        spec.group = 8, spec.blockTokens = 32, spec.sinks = sinks;
+        specs.push_back(spec);
+      }
+  return specs;
+}
+
 std::vector<KernelSpec> manySpecs() {
   std::vector<KernelSpec> specs;
-  for (KernelIsa isa : {KernelIsa::Avx2, KernelIsa::Avx512}) {
-    for (WeightFormat format :
-         {WeightFormat::F32, WeightFormat::F16, WeightFormat::BF16, WeightFormat::MXFP4})
-      for (unsigned rows : {1, 2, 4, 8})
-        for (unsigned flags = 0; flags < 48; ++flags) {
-          KernelSpec spec;
-          spec.isa = isa, spec.weights = format, spec.rows = rows;
-          spec.bias = flags & 1, spec.scale = flags & 2, spec.addend = flags & 4;
-          spec.residual = flags & 8, spec.activation = static_cast<Activation>(flags / 16);
-          specs.push_back(spec);
-        }
-    for (WeightFormat kv : {WeightFormat::F32, WeightFormat::BF16})
-      for (unsigned headDim : {64, 128})
-        for (bool sinks : {false, true}) {
-          KernelSpec spec;
-          spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.headDim = headDim;
-          spec.group = 8, spec.blockTokens = 32, spec.sinks = sinks;
-          specs.push_back(spec);
-        }
+  for (KernelIsa isa : allIsas) {
+    for (uint32_t format = 0; format < weightFormatNames.size(); ++format)
+      for (const KernelSpec &spec : linearSpecs(isa, static_cast<WeightFormat>(format)))
+        specs.push_back(spec);
+    for (const KernelSpec &spec : attentionSpecs(isa))
+      specs.push_back(spec);
   }
   return specs;
 }
@@ -55,19 +74,37 @@ TEST(KernelSymbol, SaysEverythingInTheDocumentedOrder) {
   spec.bias = spec.residual = true, spec.activation = Activation::SwigluClamped;
   EXPECT_EQ(kernelSymbol(spec), "inf_linear_mxfp4_f32_r8_bias_swigluclamped_residual__avx512");
   spec = {};
+  spec.weights = WeightFormat::MXFP4, spec.inputs = InputFormat::Q8, spec.rows = 6;
+  spec.bias = true, spec.isa = KernelIsa::Avx512Vnni;
+  EXPECT_EQ(kernelSymbol(spec), "inf_linear_mxfp4_q8_r6_bias__avx512vnni");
+  spec = {};
   spec.op = KernelOp::Attention, spec.kv = WeightFormat::BF16, spec.group = 8, spec.sinks = true;
   EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks__avx2");
 }
 
 TEST(KernelSymbol, OtherNamesDoNotParse) {
-  for (const char *name :
-       {"", "inf_", "inf_linear_", "inf_linear_f32", "inf_linear_f32_f32_r__avx2",
-        "inf_linear_f32_f32_r01__avx2", "inf_linear_f32_f32_r2__avx", "inf_linear_f32_f32_r2_avx2",
-        "inf_linear_f32_f32_r2__avx2 ", "inf_linear_f32_f32_r99999999999__avx2",
-        "inf_linear_f32_f32_r-1__avx2", "inf_linear_f32_f32_r2_scale_bias__avx2",
-        "inf_linear_q8_f32_r2__avx2", "inf_linear_f32_bf16_r2__avx2",
-        "inf_attention_bf16_d64_g8__avx2", "inf_attention_bf16_d64_g8_b64_sinks__sse2",
-        "inf_attention_bf16_d+64_g8_b64__avx2", "memcpy"})
+  for (const char *name : {"",
+                           "inf_",
+                           "inf_linear_",
+                           "inf_linear_f32",
+                           "inf_linear_f32_f32_r__avx2",
+                           "inf_linear_f32_f32_r01__avx2",
+                           "inf_linear_f32_f32_r2__avx",
+                           "inf_linear_f32_f32_r2_avx2",
+                           "inf_linear_f32_f32_r2__avx2 ",
+                           "inf_linear_f32_f32_r99999999999__avx2",
+                           "inf_linear_f32_f32_r-1__avx2",
+                           "inf_linear_f32_f32_r2_scale_bias__avx2",
+                           "inf_linear_q8_f32_r2__avx2",
+                           "inf_linear_f32_bf16_r2__avx2",
+                           "inf_linear_int8_q8_r2__",
+                           "inf_linear_int8_q80_r2__avx2",
+                           "inf_linear_int8_r2__avx2",
+                           "inf_linear_int8_q8_r2__avx512vnni2",
+                           "inf_attention_bf16_d64_g8__avx2",
+                           "inf_attention_bf16_d64_g8_b64_sinks__sse2",
+                           "inf_attention_bf16_d+64_g8_b64__avx2",
+                           "memcpy"})
     EXPECT_FALSE(parseKernelSymbol(name)) << name;
 }
 
@@ -91,6 +128,35 @@ TEST(WhyNotGenerable, NamesTheValueAndWhatWasExpected) {
   EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("48 tokens"));
   attention.blockTokens = 64, attention.kv = WeightFormat::F16;
   EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("f16"));
+}
+
+TEST(WhyNotGenerable, Q8RowsNeedBlocksAndARowTileThatFits) {
+  KernelSpec spec;
+  spec.inputs = InputFormat::Q8;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("block format"));
+  spec.weights = WeightFormat::INT8, spec.rows = 3;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.rows = 4;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("rows is 4"));
+  spec.isa = KernelIsa::Avx512Vnni, spec.rows = 6;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.rows = 7;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("1 to 6"));
+  spec.rows = 0;
+  EXPECT_TRUE(whyNotGenerable(spec));
+}
+
+TEST(WhyNotGenerable, AnIsaWithoutADifferenceIsNotAnotherKernel) {
+  KernelSpec spec;
+  for (KernelIsa isa : {KernelIsa::AvxVnni, KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi}) {
+    spec = {}, spec.isa = isa;
+    EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr(std::string(kernelIsaName(isa))));
+    spec.op = KernelOp::Attention;
+    EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr(std::string(kernelIsaName(isa))));
+  }
+  spec = {}, spec.isa = KernelIsa::Avx512Vbmi, spec.inputs = InputFormat::Q8;
+  spec.weights = WeightFormat::INT4;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("avx512vnni"));
 }
 
 TEST(GenerateKernel, RefusesWithUsageWhatCannotBeGenerated) {
@@ -126,6 +192,30 @@ TEST(KernelTable, EveryRowIsGenerableAndTellsWhy) {
     EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
     EXPECT_FALSE(choice.why.empty());
   }
+}
+
+/// What selection does: the first row whose kernel the features cover.
+std::optional<KernelIsa> firstIsaFor(std::string_view target, WeightFormat format) {
+  const FeatureSet features = targetByName(target).features;
+  for (const KernelChoice &choice : kernelTable()) {
+    if (choice.op != KernelOp::Linear || choice.inputs != InputFormat::Q8 ||
+        choice.format != format)
+      continue;
+    KernelSpec spec;
+    spec.isa = choice.isa, spec.weights = format, spec.inputs = choice.inputs;
+    spec.rows = choice.rows;
+    if (features.missing(kernelFeatures(spec)).empty())
+      return choice.isa;
+  }
+  return std::nullopt;
+}
+
+TEST(KernelTable, EachMachineGetsTheBestDotProductItHas) {
+  EXPECT_EQ(firstIsaFor("znver4", WeightFormat::MXFP4), KernelIsa::Avx512Vbmi);
+  EXPECT_EQ(firstIsaFor("znver5", WeightFormat::INT8), KernelIsa::Avx512Vnni);
+  EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::MXFP4), KernelIsa::Avx512Vnni);
+  EXPECT_EQ(firstIsaFor("skylake-avx512", WeightFormat::MXFP4), KernelIsa::Avx512);
+  EXPECT_EQ(firstIsaFor("haswell", WeightFormat::INT4A), KernelIsa::Avx2);
 }
 
 } // namespace

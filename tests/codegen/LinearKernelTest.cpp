@@ -40,7 +40,7 @@ class LinearKernel : public testing::TestWithParam<KernelIsa> {
 protected:
   void SetUp() override {
     if (!machineRuns(GetParam()))
-      GTEST_SKIP() << "this machine does not run AVX-512 kernels";
+      GTEST_SKIP() << "this machine lacks " << missingFor(GetParam()).toString();
   }
 };
 
@@ -203,19 +203,27 @@ std::array<uint64_t, 6> savedRegistersAfter(const void *kernel, const void *args
   return after;
 }
 
+/// All linear kernels of the table in this register family, q8 rows with their tighter budget too.
 TEST_P(LinearKernel, CalleeSavedRegistersSurvive) {
-  KernelSpec spec = linearSpec(GetParam(), WeightFormat::MXFP4);
-  spec.activation = Activation::Swiglu;
-  LinearProblem problem(spec, {spec.rows, 2, 64}, seed);
-  std::vector<float> out;
-  const LinearArgs args = problem.argsInto(out);
-  ExecutableKernel kernel(spec);
-  EXPECT_THAT(savedRegistersAfter(kernel.entry(), &args), testing::ElementsAre(1, 2, 3, 4, 5, 6));
+  for (const KernelChoice &choice : kernelTable()) {
+    if (choice.op != KernelOp::Linear || isWide(choice.isa) != isWide(GetParam()) ||
+        !machineRuns(choice.isa))
+      continue;
+    KernelSpec spec;
+    spec.isa = choice.isa, spec.weights = choice.format, spec.inputs = choice.inputs;
+    spec.rows = choice.rows, spec.activation = Activation::Swiglu;
+    LinearProblem problem(spec, {2 * spec.rows - 1, 2, 64}, seed);
+    std::vector<float> out;
+    const LinearArgs args = problem.argsInto(out);
+    ExecutableKernel kernel(spec);
+    EXPECT_THAT(savedRegistersAfter(kernel.entry(), &args), testing::ElementsAre(1, 2, 3, 4, 5, 6))
+        << kernelSymbol(spec);
+  }
 }
 
 TEST(LinearKernels, BothIsasGiveTheSameBits) {
   if (!machineRuns(KernelIsa::Avx512))
-    GTEST_SKIP() << "this machine does not run AVX-512 kernels";
+    GTEST_SKIP() << "this machine lacks " << missingFor(KernelIsa::Avx512).toString();
   for (WeightFormat format : allFormats) {
     KernelSpec spec = linearSpec(KernelIsa::Avx2, format);
     spec.activation = Activation::SwigluClamped;

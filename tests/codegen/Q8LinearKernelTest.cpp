@@ -151,6 +151,19 @@ void expectReferenceBits(const KernelSpec &spec, LinearProblem &problem, const s
       << traceOf(spec, problem.shape, seed) << " " << what;
 }
 
+/// Padding of the last panel is bytes of 0 in every format; in int8 that is the code -128.
+TEST_P(Q8LinearKernel, PaddingOutputsAreZero) {
+  for (WeightFormat format : formats())
+    for (int64_t rows : {1, 7}) {
+      LinearProblem problem(spec(format), {rows, 3, 64}, seed);
+      const auto panelBytes = static_cast<std::ptrdiff_t>(problem.weights.size() / 3);
+      std::fill_n(problem.weights.begin() + 2 * panelBytes, panelBytes, uint8_t{0});
+      const std::vector<float> out = runLinear(spec(format), problem);
+      for (size_t i = 0; i < out.size(); ++i)
+        EXPECT_EQ(out[i] == 0, i % 48 >= 32) << kernelSymbol(spec(format)) << " output " << i;
+    }
+}
+
 /// The codes that overflow 16 bits first, and pairs of them that cancel.
 TEST_P(Q8LinearKernel, ExtremeCodesDoNotSaturate) {
   const std::vector<uint8_t> mxfp4 = {0x77, 0xFF, 0x7F, 0xF7}; // 6, -6

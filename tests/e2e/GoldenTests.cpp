@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/Error.h"
 #include "tests/e2e/Golden.h"
 #include "tests/e2e/Models.h"
 #include "tests/e2e/Sessions.h"
@@ -192,9 +193,11 @@ TEST(Accuracy, ofInt4IsReportedBesideIt) {
 TEST(Targets, ofTheDefaultPolicyGiveTheSameBits) {
   const std::vector<int32_t> ids = {491, 475, 258, 420, 11, 1024, 267, 300, 301, 302, 303, 304};
   const AllLogits expected = soloLogits(tinyDefault("avx2"), ids);
-  for (const char *target : {"avx512", "avx512vnni", "icelake", "znver5"})
-    if (runsHere(target))
+  for (const char *target : {"avx512", "avx512vnni", "icelake", "znver5"}) {
+    if (runsHere(target)) {
       EXPECT_TRUE(sameBits(expected, soloLogits(tinyDefault(target), ids))) << target;
+    }
+  }
 }
 
 TEST(Targets, avx2AndAvx512GiveTheSameBits) {

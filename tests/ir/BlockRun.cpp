@@ -84,7 +84,7 @@ std::vector<ir::ReferenceTensor> BlockRun::run(const std::vector<std::vector<flo
   if (!module)
     context.failWithDiagnostics(ErrorCode::BadInput, "parsing the block failed");
   ir::ModelOp model = theModel(*module);
-  GivenWeights reader(model, weights);
+  GivenWeights reader(weights);
   std::vector<int32_t> noTokens;
   std::vector<int64_t> noOutputs;
   ir::EvaluationContext evaluation(model, reader, noTokens, noOutputs);

@@ -542,14 +542,14 @@ inf.model @two_panels attributes {architecture = "a", vocabulary = 16 : i64, hid
 
 // -----
 
-// The generated code has row pointers for 64.
+// The generated code has row pointers for 128.
 inf.model @tile_of_too_many_rows attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 1024 : i64, scratch = 256 : i64} {
   inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
   inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
   inf.weight @w : !inf.weight<[16, 16]> from [#inf.part<tensor = "w", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 2048 : i64, bytes = 1024 : i64}
   inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[16, 16]> {inf.slot = "w"}) -> tensor<?x16xf32> {
     // expected-error@+1 {{block b, inf.linear: expected a partition like}}
-    %y = inf.linear %x, %w {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 65>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %y = inf.linear %x, %w {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 129>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
     %z = inf.add %x, %y {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
     inf.yield %z : tensor<?x16xf32>
   }

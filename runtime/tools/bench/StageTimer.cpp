@@ -25,8 +25,6 @@ StageRow &rowNamed(std::vector<StageRow> &rows, const std::string &name) {
 
 } // namespace
 
-std::vector<StageName> stageNames(const Model &) { return {}; }
-
 StageTimer::StageTimer(size_t stages) : sums(std::max<size_t>(stages, 1)) {}
 
 BarrierHook StageTimer::hook() {
@@ -69,7 +67,7 @@ void StageTimer::clear() {
 }
 
 std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
-                                const std::vector<StageName> &names, uint64_t steps,
+                                const std::vector<Stage> &names, uint64_t steps,
                                 uint64_t tokens) {
   if (!names.empty() && names.size() != times.size())
     fail(ErrorCode::BadInput,

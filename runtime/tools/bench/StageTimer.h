@@ -12,16 +12,6 @@
 
 namespace inf {
 
-/// What the compiler calls a stage.
-struct StageName {
-  std::string name;
-  int64_t layer = -1; ///< -1: of no layer
-};
-
-/// Names of a step's stages in the order of their barriers; empty when the model does not say
-/// (manifests have no such list yet): stages then go by their number.
-std::vector<StageName> stageNames(const Model &model);
-
 /// Sums over steps, of one place in the order of barriers.
 struct StageTime {
   double seconds = 0;     ///< of thread 0 from the barrier before to its arrival at this one
@@ -70,7 +60,7 @@ struct StageRow {
 /// Rows in the order of the barriers. \throws Error BadInput when `names` is neither empty nor of
 /// the same length as `times`.
 std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
-                                const std::vector<StageName> &names, uint64_t steps,
+                                const std::vector<Stage> &names, uint64_t steps,
                                 uint64_t tokens);
 
 } // namespace inf

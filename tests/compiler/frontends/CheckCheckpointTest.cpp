@@ -76,5 +76,12 @@ TEST_F(CheckCheckpoint, readsMxfp4AsBlocksAndScales) {
   EXPECT_THAT(refusal(), HasSubstr("2 missing: o.blocks, o.scales"));
 }
 
+TEST_F(CheckCheckpoint, saysThatBlocksInOneTensorAreNoSafetensors) {
+  for (WeightFormat format : {WeightFormat::MXFP4, WeightFormat::INT8, WeightFormat::INT4A}) {
+    decl("layers.0.attention.o.weight").parts[0] = {"o", "", format, 32, false, false};
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("\"o\""), HasSubstr("only GGUF files")));
+  }
+}
+
 } // namespace
 } // namespace inf::test

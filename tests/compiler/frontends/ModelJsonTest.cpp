@@ -149,6 +149,16 @@ TEST(ModelJson, refusesNegativeZeroAndHugeDimensions) {
   EXPECT_THAT(refusal("/layers/repeat", 0), HasSubstr("layers: expected 1 to 1024"));
 }
 
+TEST(ModelJson, blocksOfAGgufFileKeepTheirFormat) {
+  ModelDesc desc = denseModel();
+  for (WeightFormat format :
+       {WeightFormat::MXFP4, WeightFormat::INT8, WeightFormat::INT4, WeightFormat::INT4A}) {
+    desc.tensors["layers.{layer}.attention.q.weight"].parts = {{"q", "", format, 0, false, false}};
+    EXPECT_EQ(parseModelJson(writeModelJson(desc, "/models"), "/models"), desc)
+        << weightFormatName(format);
+  }
+}
+
 TEST(ModelJson, refusesOtherFormatsAndVersions) {
   EXPECT_THAT(refusal("/format", "onnx"), HasSubstr("expected \"inf-model\", found \"onnx\""));
   EXPECT_THAT(refusal("/version", 2), HasSubstr("version: expected 1, found 2"));
@@ -163,7 +173,7 @@ TEST(ModelJson, refusesUnknownNamesOfTypes) {
   EXPECT_THAT(refusal("/blocks/full/moe/activation/type", "gelu"),
               HasSubstr("unknown activation \"gelu\""));
   EXPECT_THAT(refusal("/stored", "q8"), HasSubstr("unknown storage \"q8\"; known: f32, f16, bf16"));
-  EXPECT_THAT(refusal("/stored", "mxfp4"), HasSubstr("written as \"blocks\" and \"scales\""));
+  EXPECT_THAT(refusal("/stored", "mxfp4"), HasSubstr("as \"blocks\" and \"scales\""));
   EXPECT_THAT(refusal("/layers/pattern/0", "slide"), HasSubstr("unknown block \"slide\""));
 }
 

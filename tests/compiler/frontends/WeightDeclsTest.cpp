@@ -118,6 +118,15 @@ TEST(WeightDecls, refuseStorageThatTheShapeDoesNotAllow) {
               }),
               HasSubstr("only a gate_up weight of one part can be interleaved"));
   EXPECT_THAT(refusal([](ModelDesc &d) {
+                d.tensors["final_norm.weight"].parts[0].stored = WeightFormat::INT8;
+              }),
+              HasSubstr("a vector cannot be stored as int8"));
+  EXPECT_THAT(refusal([](ModelDesc &d) {
+                WeightPart &part = d.tensors["layers.{layer}.attention.q.weight"].parts[0];
+                part.stored = WeightFormat::INT4, part.transposed = true;
+              }),
+              HasSubstr("int4 blocks cannot be transposed"));
+  EXPECT_THAT(refusal([](ModelDesc &d) {
                 d.tensors["embedding.weight"].parts[0].tensor = "embed.{layer}";
               }),
               HasSubstr("names a layer"));
