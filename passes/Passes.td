@@ -15,10 +15,13 @@ def Quantize : Pass<"inf-quantize", "::inf::ir::ModelOp"> {
     The policy (passes/QuantPolicy.h) names a format for matrices that are stored in floats and that
     products stream, and rules for weights by name. Embeddings and routers keep theirs; vectors are
     f32; `none` keeps what the checkpoint holds, and parts of differing formats meet in f32.
-    A format already on a weight, set by hand, stays.
+    The model's `activations` says what products of block formats are to read.
+    What is already on a weight or on the model, set by hand, stays.
   }];
   let options = [Option<"policy", "policy", "std::string", "\"none\"",
-                        "none, bf16, int8, int4, int4a, and PATTERN=FORMAT, separated by commas">];
+                        "none, bf16, int8, int4, int4a, and PATTERN=FORMAT, separated by commas">,
+                 Option<"activations", "activations", "std::string", "\"f32\"",
+                        "what products of block formats read: q8 or f32">];
 }
 
 def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
@@ -30,9 +33,8 @@ def QuantizeActivations : Pass<"inf-quantize-activations", "::inf::ir::ModelOp">
   let description = [{
     before: y = linear x, w                     with w in mxfp4, int8, int4 or int4a
     after:  q = quantize_activation x;  y = linear q, w
-    All such readers of x share one q. `f32` leaves products as they are.
+    All such readers of x share one q. A model whose `activations` are f32 is left as it is.
   }];
-  let options = [Option<"format", "format", "std::string", "\"q8\"", "q8 or f32">];
 }
 
 def FuseQkv : Pass<"inf-fuse-qkv", "::inf::ir::ModelOp"> {

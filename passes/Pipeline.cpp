@@ -9,12 +9,11 @@ const std::vector<PipelineStage> &pipelineStages() {
   static const std::vector<PipelineStage> stages = {
       {"expand-moe", false, [](const Options &) { return createExpandMoe(); }},
       {"quantize", false,
-       [](const Options &options) { return createQuantize(QuantizeOptions{options.quantPolicy}); }},
-      {"specialize-blocks", false, [](const Options &) { return createSpecializeBlocks(); }},
-      {"quantize-activations", false,
        [](const Options &options) {
-         return createQuantizeActivations(QuantizeActivationsOptions{options.activations});
+         return createQuantize(QuantizeOptions{options.quantPolicy, options.activations});
        }},
+      {"specialize-blocks", false, [](const Options &) { return createSpecializeBlocks(); }},
+      {"quantize-activations", false, [](const Options &) { return createQuantizeActivations(); }},
       {"fuse-qkv", true, [](const Options &) { return createFuseQkv(); }},
       {"fuse-norm", true, [](const Options &) { return createFuseNorm(); }},
       {"fuse-rope-append", true, [](const Options &) { return createFuseRopeAppend(); }},

@@ -29,7 +29,8 @@ bool feedsRouter(ir::LinearOp product) {
 }
 
 /// Weights that a policy leaves alone: a router's choice is a comparison, which the smallest error
-/// can turn, and its matrix is small; rows of an embedding are gathered, never multiplied.
+/// can turn, and its matrix is small; of an embedding a token reads one row. A rule by name may
+/// still ask for it.
 llvm::DenseSet<Operation *> weightsLeftAlone(ir::ModelOp model) {
   llvm::DenseSet<Operation *> found;
   auto add = [&](Value value) {
@@ -64,13 +65,19 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
     std::optional<QuantPolicy> parsed = parsePolicy(model);
     if (!parsed || failed(checkPatterns(model, *parsed)))
       return signalPassFailure();
+    if (activations != "q8" && activations != "f32") {
+      model.emitError() << "expected activations q8 or f32, found " << activations;
+      return signalPassFailure();
+    }
+    if (!model.getActivations())
+      model.setActivations(StringRef(activations));
     llvm::DenseSet<Operation *> leftAlone = weightsLeftAlone(model);
     for (auto weight : model.getBody().getOps<ir::WeightOp>()) {
       if (weight.getFormat())
         continue; // set by hand
       std::optional<WeightFormat> wanted = parsed->base;
       if (const QuantRule *rule = ruleFor(*parsed, weight)) {
-        if (rule->format && failed(checkRule(weight, *rule, leftAlone.contains(weight))))
+        if (rule->format && failed(checkRule(weight, *rule)))
           return signalPassFailure();
         wanted = rule->format;
       } else if (leftAlone.contains(weight) || !isDense(weight) || !fits(weight, wanted)) {
@@ -107,7 +114,7 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
   }
 
   /// What a rule asks for by name must be possible.
-  LogicalResult checkRule(ir::WeightOp weight, const QuantRule &rule, bool leftAlone) {
+  LogicalResult checkRule(ir::WeightOp weight, const QuantRule &rule) {
     StringRef name = weight.getSymName();
     StringRef format(weightFormatName(*rule.format));
     if (weight.getType().isVector() && *rule.format != WeightFormat::F32)
@@ -117,11 +124,6 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
       return weight.emitError() << "weight " << name << " has " << weight.getType().getColumns()
                                 << " columns, expected a multiple of 32 for " << format
                                 << "; leave it out of rule " << rule.pattern;
-    if (leftAlone && isBlockFormat(*rule.format))
-      return weight.emitError() << "weight " << name
-                                << " is an embedding's or a router's and stays in floats, found "
-                                   "rule "
-                                << rule.pattern << "=" << format;
     return success();
   }
 

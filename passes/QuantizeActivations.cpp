@@ -33,15 +33,13 @@ bool readsBlocks(ir::ModelOp model, Operation *op) {
 }
 
 struct QuantizeActivationsPass : impl::QuantizeActivationsBase<QuantizeActivationsPass> {
-  using QuantizeActivationsBase::QuantizeActivationsBase;
-
   void runOnOperation() override {
     ir::ModelOp model = getOperation();
-    if (format != "q8" && format != "f32") {
-      model.emitError() << "expected activations q8 or f32, found " << format;
+    if (!model.getActivations()) {
+      model.emitError() << "expected activations, q8 or f32, on the model; run inf-quantize";
       return signalPassFailure();
     }
-    if (format == "f32")
+    if (model.getActivations() == "f32")
       return;
     llvm::DenseMap<Value, Value> quantized; // one for all readers of a value
     model.walk([&](Operation *op) {

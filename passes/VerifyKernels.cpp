@@ -70,10 +70,9 @@ LogicalResult verifyLayouts(ir::ModelOp model, Operation *op) {
       if (!weight.getLayout() || *weight.getLayout() != use.layout)
         return op->emitError() << describe(op) << ": expected " << weight.getSymName()
                                << " in layout " << ir::stringifyLayout(use.layout);
-      if (isa<ir::EmbeddingOp>(op) && weight.getFormat() && ir::isBlockFormat(*weight.getFormat()))
+      if (isa<ir::EmbeddingOp>(op) && weight.getFormat() == ir::Format::MXFP4)
         return op->emitError() << describe(op) << ": expected " << weight.getSymName()
-                               << " in f32, f16 or bf16: rows of "
-                               << ir::stringifyFormat(*weight.getFormat()) << " can't be gathered";
+                               << " in another format: rows of mxfp4 can't be gathered";
     }
   return success();
 }

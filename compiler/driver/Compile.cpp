@@ -8,6 +8,7 @@
 #include "compiler/driver/Input.h"
 #include "compiler/driver/Stages.h"
 #include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/gguf/Gguf.h"
 #include "passes/QuantPolicy.h"
 #include "runtime/format/FileOutput.h"
 
@@ -121,8 +122,10 @@ void compile(const CompileOptions &asked) {
   }
 }
 
-std::string importToJson(const std::string &directory, const std::string &baseDirectory) {
-  return writeModelJson(importHuggingFace(directory), baseDirectory);
+std::string importToJson(const std::string &checkpoint, const std::string &baseDirectory) {
+  if (checkpoint.ends_with(".gguf"))
+    return writeModelJson(readGguf(checkpoint).desc, baseDirectory);
+  return writeModelJson(importHuggingFace(checkpoint), baseDirectory);
 }
 
 } // namespace inf

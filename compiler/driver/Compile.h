@@ -15,7 +15,7 @@ namespace inf {
 /// What `--weights` says.
 struct WeightsChoice {
   enum class Kind { Checkpoint, None, Random } kind = Kind::Checkpoint;
-  std::string directory; ///< Checkpoint: overrides where the description says weights are
+  std::string directory; ///< Checkpoint (a .gguf too): overrides what the description says
   uint64_t seed = 0;     ///< Random
 };
 /// "none", "random:SEED", or a directory. Fails with Usage.
@@ -26,7 +26,7 @@ enum class EmitAs { Mlir, Llvm, Asm, Obj, So };
 EmitAs parseEmit(const std::string &text);
 
 struct CompileOptions {
-  std::string input;  ///< checkpoint directory, model.json, or .mlir of any stage
+  std::string input;  ///< checkpoint directory, .gguf, model.json, or .mlir of any stage
   std::string output; ///< file to write; "-" is standard output for text
   std::string target = "native";
   std::string quantPolicy = "int8"; ///< passes/QuantPolicy.h
@@ -36,6 +36,7 @@ struct CompileOptions {
   std::string kvElement = "bf16";
   WeightsChoice weights;
   EmitAs emit = EmitAs::So;
+  bool readsTokenizer = true;    ///< false: the model will take token ids alone
   bool readsWeights = true;      ///< false: a checkpoint is neither needed nor looked at
   std::string stopAfter;         ///< a stage's name, with EmitAs::Mlir
   std::string saveIrDirectory;   ///< one numbered file per stage that changed something
@@ -52,7 +53,8 @@ struct CompileOptions {
 /// Runs the pipeline and writes the output. Fails with an Error; nothing half-written stays.
 void compile(const CompileOptions &options);
 
-/// Translates a checkpoint directory into model.json text, paths relative to `baseDirectory`.
-std::string importToJson(const std::string &directory, const std::string &baseDirectory);
+/// Translates a checkpoint directory or a .gguf file into model.json text, paths relative to
+/// `baseDirectory`.
+std::string importToJson(const std::string &checkpoint, const std::string &baseDirectory);
 
 } // namespace inf

@@ -6,6 +6,7 @@
 #include "compiler/driver/ModelFacts.h"
 #include "compiler/driver/Stages.h"
 #include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/gguf/Gguf.h"
 #include "compiler/import/BuildModel.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/format/FileInput.h"
@@ -17,9 +18,10 @@ namespace {
 /// Far above any tokenizer known (27 MB), far below what would hurt.
 constexpr uint64_t largestTokenizer = uint64_t{256} << 20;
 
-mlir::OwningOpRef<mlir::ModuleOp> importModel(CompileContext &context,
-                                              const CompileOptions &options) {
-  ModelDesc desc = readModel(options.input);
+bool isGguf(const std::string &path) { return path.ends_with(".gguf"); }
+
+mlir::OwningOpRef<mlir::ModuleOp>
+importModel(CompileContext &context, const CompileOptions &options, const ModelDesc &desc) {
   std::vector<WeightDecl> decls = weightDecls(desc);
   ImportOptions import;
   import.kvElement = options.kvElement;
@@ -27,6 +29,15 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(CompileContext &context,
   if (mlir::failed(mlir::verify(*module)))
     context.failWithDiagnostics(ErrorCode::Internal, "importing " + options.input + " failed");
   return module;
+}
+
+/// A GGUF file, and what it says about itself in notes.
+GgufModel openGguf(const CompileOptions &options, const std::string &path) {
+  GgufModel gguf = readGguf(path, {.tokenizer = options.readsTokenizer});
+  for (const std::string &note : gguf.notes)
+    if (options.report)
+      options.report(path + ": " + note);
+  return gguf;
 }
 
 /// A file the description names. Only a model without a checkpoint's weights may do without it: a
@@ -56,7 +67,7 @@ void checkVocabulary(const CompileOptions &options, ir::ModelOp model, const std
     fail(ErrorCode::BadInput,
          "{}: the tokenizer has ids up to {}, the model's vocabulary has {} rows; use the "
          "tokenizer.json this model was trained with",
-         model.getTokenizer()->str(), ids - 1, rows);
+         model.getTokenizer() ? model.getTokenizer()->str() : options.input, ids - 1, rows);
   if (ids < rows && options.report)
     options.report(
         fmt::format("vocabulary: {} of {} rows have no token (padding)", rows - ids, rows));
@@ -90,7 +101,7 @@ void checkResumed(const CompileOptions &options, ir::ModelOp model) {
                        *model.getMaxOutputRows()));
 }
 
-std::string checkpointDirectory(const CompileOptions &options, ir::ModelOp model) {
+std::string checkpointPath(const CompileOptions &options, ir::ModelOp model) {
   if (!options.weights.directory.empty())
     return options.weights.directory;
   if (auto from = model.getWeightsFrom())
@@ -102,20 +113,49 @@ std::string checkpointDirectory(const CompileOptions &options, ir::ModelOp model
 
 } // namespace
 
-LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
-  LoadedModel loaded;
-  loaded.module = options.input.ends_with(".mlir") ? parseModule(context, options.input)
-                                                   : importModel(context, options);
-  ir::ModelOp model = theModel(*loaded.module);
-  if (options.input.ends_with(".mlir"))
-    checkResumed(options, model);
+namespace {
+
+/// Tokenizer and chat template: from the files the model names, or, where it names none, from the
+/// GGUF file that its weights come from.
+void readTexts(const CompileOptions &options, ir::ModelOp model, LoadedModel &loaded) {
+  if (!options.readsTokenizer)
+    return;
   loaded.tokenizerJson = readNamedFile(options, model.getTokenizer());
   loaded.chatTemplate = readNamedFile(options, model.getChatTemplate());
+  std::string from = model.getWeightsFrom().value_or("").str();
+  if (!model.getTokenizer() && isGguf(from) && std::filesystem::exists(from)) {
+    GgufModel gguf = readGguf(from);
+    loaded.tokenizerJson = gguf.tokenizerJson;
+    loaded.chatTemplate = gguf.chatTemplate;
+  }
+}
+
+} // namespace
+
+LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
+  LoadedModel loaded;
+  bool resumed = options.input.ends_with(".mlir");
+  if (resumed) {
+    loaded.module = parseModule(context, options.input);
+  } else if (isGguf(options.input)) {
+    GgufModel gguf = openGguf(options, options.input);
+    loaded.module = importModel(context, options, gguf.desc);
+    loaded.tokenizerJson = gguf.tokenizerJson;
+    loaded.chatTemplate = gguf.chatTemplate;
+  } else {
+    loaded.module = importModel(context, options, readModel(options.input));
+  }
+  ir::ModelOp model = theModel(*loaded.module);
+  if (resumed)
+    checkResumed(options, model);
+  if (!isGguf(options.input))
+    readTexts(options, model, loaded);
   checkVocabulary(options, model, loaded.tokenizerJson);
   if (options.readsWeights && options.weights.kind == WeightsChoice::Kind::Checkpoint) {
     // Here rather than when packing begins: a wrong checkpoint is said at once.
-    loaded.weightsDirectory = checkpointDirectory(options, model);
-    checkCheckpoint(weightDeclsOf(model), *Checkpoint::open(loaded.weightsDirectory));
+    loaded.weightsFrom = checkpointPath(options, model);
+    if (!isGguf(loaded.weightsFrom)) // readGguf has checked its file
+      checkCheckpoint(weightDeclsOf(model), *Checkpoint::open(loaded.weightsFrom));
   }
   return loaded;
 }
@@ -130,7 +170,9 @@ std::unique_ptr<WeightSource> openWeights(const CompileOptions &options, const L
   case WeightsChoice::Kind::Checkpoint:
     break;
   }
-  return Checkpoint::open(input.weightsDirectory);
+  if (isGguf(input.weightsFrom))
+    return openGgufWeights(input.weightsFrom, decls);
+  return Checkpoint::open(input.weightsFrom);
 }
 
 } // namespace inf

@@ -15,11 +15,12 @@ struct LoadedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string tokenizerJson; ///< "" when the model has none
   std::string chatTemplate;
-  std::string weightsDirectory; ///< checkpoint; "" when none is needed
+  std::string weightsFrom; ///< checkpoint directory or .gguf; "" when none is needed
 };
 
-/// Reads a checkpoint directory, a model.json or a .mlir file. With checkpoint weights, checks that
-/// the checkpoint has every tensor and no other; checks the tokenizer against the vocabulary.
+/// Reads a checkpoint directory, a .gguf file, a model.json or a .mlir file. With checkpoint
+/// weights, checks that the checkpoint has every tensor and no other; checks the tokenizer against
+/// the vocabulary.
 LoadedModel loadModel(CompileContext &context, const CompileOptions &options);
 
 /// The weights to pack; null for --weights=none.

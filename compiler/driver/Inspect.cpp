@@ -115,19 +115,20 @@ std::string inspectAssembly(const std::string &path) {
 }
 
 std::string kernelTableText() {
-  std::string text = fmt::format("{:10} {:6} {:7} {:4}  {:30} {}\n", "op", "format", "isa", "rows",
-                                 "features", "why");
+  std::string text = fmt::format("{:10} {:6} {:6} {:11} {:4}  {:38} {}\n", "op", "format", "inputs",
+                                 "isa", "rows", "features", "why");
   for (const KernelChoice &choice : kernelTable()) {
     bool linear = choice.op == KernelOp::Linear;
     KernelSpec spec;
     spec.op = choice.op;
     spec.isa = choice.isa;
     spec.rows = choice.rows;
+    spec.inputs = choice.inputs;
     (linear ? spec.weights : spec.kv) = choice.format;
-    text += fmt::format(
-        "{:10} {:6} {:7} {:4}  {:30} {}\n", linear ? "linear" : "attention",
-        weightFormatName(choice.format), choice.isa == KernelIsa::Avx512 ? "avx512" : "avx2",
-        linear ? std::to_string(choice.rows) : "-", kernelFeatures(spec).toString(), choice.why);
+    text += fmt::format("{:10} {:6} {:6} {:11} {:4}  {:38} {}\n", linear ? "linear" : "attention",
+                        weightFormatName(choice.format), inputFormatName(choice.inputs),
+                        kernelIsaName(choice.isa), linear ? std::to_string(choice.rows) : "-",
+                        kernelFeatures(spec).toString(), choice.why);
   }
   return text;
 }

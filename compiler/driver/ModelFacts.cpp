@@ -214,9 +214,8 @@ Manifest manifestOf(ir::ModelOp model, const std::vector<KernelCode> &kernels,
                                    frequencies.attentionFactor, frequencies.inverse});
   }
   std::string kv = manifest.kvGroups.empty() ? "none" : manifest.kvGroups[0].elementFormat;
-  manifest.numerics =
-      fmt::format("weights {}, activations {}, kv {}", fmt::join(formats, "+"),
-                  activationsOf(model), kv);
+  manifest.numerics = fmt::format("weights {}, activations {}, kv {}", fmt::join(formats, "+"),
+                                  activationsOf(model), kv);
   manifest.plan = planOf(model);
   std::map<std::string, std::vector<std::string>> users = kernelUsers(model);
   for (const KernelCode &kernel : kernels)

@@ -16,7 +16,7 @@ ModelDesc readModel(const std::string &path) {
   if (std::filesystem::is_directory(status))
     return importHuggingFace(path);
   std::string extension = std::filesystem::path(path).extension().string();
-  if (extension == ".gguf" || extension == ".safetensors")
+  if (extension == ".safetensors")
     fail(ErrorCode::BadInput,
          "{}: {} files are not read directly; give a model.json or the directory of a checkpoint "
          "with its config.json",

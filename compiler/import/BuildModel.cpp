@@ -79,7 +79,7 @@ private:
         loc(), builder.getStringAttr(desc.name), builder.getStringAttr(desc.architecture),
         i64(desc.vocabulary), i64(desc.hidden), i64(desc.maxContext),
         builder.getDenseI64ArrayAttr(desc.eosTokens), i64(desc.bosToken), nullptr, nullptr, nullptr,
-        nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+        nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     auto setPath = [&](StringRef key, const std::string &path) {
       if (!path.empty())
         model->setAttr(key, builder.getStringAttr(path));

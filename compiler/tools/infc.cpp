@@ -43,23 +43,24 @@ Progress terminalProgress() {
 struct CompileFlags {
   std::string weights, emit = "so";
   std::vector<std::string> without;
-  bool quiet = false;
+  bool quiet = false, noTokenizer = false;
   CompileOptions options;
 };
 
 void addCompile(CLI::App &app, CompileFlags &flags) {
   CLI::App *command = app.add_subcommand("compile", "compile a model into one shared library");
   CompileOptions &options = flags.options;
-  command->add_option("model", options.input, "checkpoint directory, model.json or .mlir")
+  command->add_option("model", options.input, "checkpoint directory, .gguf, model.json or .mlir")
       ->required();
   command->add_option("-o,--output", options.output, "file to write (- for text on stdout)")
       ->required();
   command->add_option("--target", options.target,
                       "avx2, avx512, native, ... (infc targets lists all)");
-  command->add_option("--weights", flags.weights, "DIR, none, or random:SEED");
+  command->add_option("--weights", flags.weights, "DIR, FILE.gguf, none, or random:SEED");
   command->add_option("--quant", options.quantPolicy,
                       "none, int8 (default), int4, PATTERN=FORMAT,...");
   command->add_option("--activations", options.activations, "of quantized products: auto, q8, f32");
+  command->add_flag("--no-tokenizer", flags.noTokenizer, "the model takes token ids alone");
   command->add_option("--kv", options.kvElement, "cached keys and values: bf16 (default), f32");
   command->add_option("--max-rows", options.maxRows, "rows one step may have");
   command->add_option("--max-output-rows", options.maxOutputRows,
@@ -80,6 +81,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
         chosen.asked.insert(option);
     chosen.weights = parseWeightsChoice(flags.weights);
     chosen.emit = parseEmit(flags.emit);
+    chosen.readsTokenizer = !flags.noTokenizer;
     chosen.readsWeights = chosen.emit == EmitAs::So;
     chosen.without = {flags.without.begin(), flags.without.end()};
     if (!flags.quiet) {
@@ -92,7 +94,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
 
 void addImport(CLI::App &app, std::string &directory, std::string &output) {
   CLI::App *command = app.add_subcommand("import", "translate a checkpoint into a model.json");
-  command->add_option("directory", directory, "Hugging Face checkpoint")->required();
+  command->add_option("checkpoint", directory, "Hugging Face directory or .gguf")->required();
   command->add_option("-o,--output", output, "model.json to write")->required();
   command->footer("example: infc import gpt-oss-20b/ -o gpt-oss-20b.json");
   command->callback([&] {

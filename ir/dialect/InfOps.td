@@ -46,12 +46,13 @@ def Inf_ModelOp : Inf_Op<"model", [Symbol, SymbolTable, IsolatedFromAbove, NoTer
   let description = [{
     (C1) exactly one inf.step; (C2) layers are numbered 0.. in order; (C3) vocabulary, hidden and
     max_context are in 1..2^31-1; (C4) max_rows and max_output_rows are in 1..65536, arena and
-    scratch >= 0.
+    scratch >= 0; (C5) activations, what products of block formats read, is q8 or f32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture, I64Attr:$vocabulary,
                        I64Attr:$hidden, I64Attr:$max_context, DenseI64ArrayAttr:$eos_tokens,
                        DefaultValuedAttr<I64Attr, "-1">:$bos_token, OptionalAttr<StrAttr>:$stage,
-                       OptionalAttr<StrAttr>:$target, OptionalAttr<StrAttr>:$weights_from,
+                       OptionalAttr<StrAttr>:$target, OptionalAttr<StrAttr>:$activations,
+                       OptionalAttr<StrAttr>:$weights_from,
                        OptionalAttr<StrAttr>:$tokenizer, OptionalAttr<StrAttr>:$chat_template,
                        OptionalAttr<I64Attr>:$max_rows, OptionalAttr<I64Attr>:$max_output_rows,
                        OptionalAttr<I64Attr>:$arena, OptionalAttr<I64Attr>:$scratch);

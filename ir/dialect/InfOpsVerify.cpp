@@ -167,6 +167,8 @@ LogicalResult ModelOp::verifyRegions() {
                            << int64_t(*rows);
   if (int64_t(getArena().value_or(0)) < 0 || int64_t(getScratch().value_or(0)) < 0)
     return emitOpError() << "(C4) expected arena and scratch >= 0";
+  if (getActivations() && getActivations() != "q8" && getActivations() != "f32")
+    return emitOpError() << "(C5) expected activations q8 or f32, found " << *getActivations();
   auto steps = getBody().getOps<StepOp>();
   if (std::distance(steps.begin(), steps.end()) != 1)
     return emitOpError() << "(C1) expected exactly one inf.step";

@@ -82,7 +82,7 @@ void append(EvaluationContext &context, const ReferenceTensor &k, const Referenc
 }
 
 ReferenceTensor attend(EvaluationContext &context, AttentionOp op) {
-  const ReferenceTensor &q = context.values.at(op.getQ());
+  const ReferenceTensor &q = context.at(op.getQ());
   auto group = context.model.lookupSymbol<KvGroupOp>(op.getGroupAttr());
   std::vector<float> sinks;
   if (op.getSinks())
@@ -150,7 +150,7 @@ ReferenceTensor expertDown(Weights &weights, const ReferenceTensor &x,
 
 ReferenceTensor linear(EvaluationContext &context, LinearOp op) {
   Weights weights(context);
-  ReferenceTensor x = context.values.at(op.getX());
+  ReferenceTensor x = context.at(op.getX());
   if (op.getNorm())
     x = rmsNorm(x, weights.vector(op.getNorm()), op.getEps()->convertToDouble());
   ReferenceTensor z = multiply(weights, x, op.getWeight(), 0);
@@ -161,19 +161,19 @@ ReferenceTensor linear(EvaluationContext &context, LinearOp op) {
         z.row(r)[i] *= scale[size_t(i)];
   }
   if (op.getAddend())
-    addTensor(z, context.values.at(op.getAddend()));
+    addTensor(z, context.at(op.getAddend()));
   if (op.getBias())
     addVector(z, weights.vector(op.getBias()));
   if (op.getActivation())
     z = gated(z, *op.getActivation());
   if (op.getResidual())
-    addTensor(z, context.values.at(op.getResidual()));
+    addTensor(z, context.at(op.getResidual()));
   return z;
 }
 
 ReferenceTensor qkv(EvaluationContext &context, QkvOp op) {
   Weights weights(context);
-  ReferenceTensor x = context.values.at(op.getX());
+  ReferenceTensor x = context.at(op.getX());
   if (op.getNorm())
     x = rmsNorm(x, weights.vector(op.getNorm()), op.getEps()->convertToDouble());
   ReferenceTensor z = multiply(weights, x, op.getWeight(), 0);
@@ -187,15 +187,15 @@ ReferenceTensor qkv(EvaluationContext &context, QkvOp op) {
 
 void evaluateRouter(EvaluationContext &context, RouterOp op) {
   Weights weights(context);
-  ReferenceTensor normed = rmsNorm(context.values.at(op.getX()), weights.vector(op.getNorm()),
-                                   op.getEps().convertToDouble());
+  ReferenceTensor normed =
+      rmsNorm(context.at(op.getX()), weights.vector(op.getNorm()), op.getEps().convertToDouble());
   ReferenceTensor logits = multiply(weights, normed, op.getWeight(), 0);
   if (op.getBias())
     addVector(logits, weights.vector(op.getBias()));
   TopK top = topK(logits, op.getK());
-  context.values[op.getNormed()] = std::move(normed);
-  context.values[op.getExperts()] = std::move(top.experts);
-  context.values[op.getWeights()] = std::move(top.weights);
+  context.set(op.getNormed(), std::move(normed));
+  context.set(op.getExperts(), std::move(top.experts));
+  context.set(op.getWeights(), std::move(top.weights));
 }
 
 ReferenceTensor embed(EvaluationContext &context, EmbeddingOp op) {
@@ -211,16 +211,16 @@ ReferenceTensor embed(EvaluationContext &context, EmbeddingOp op) {
 
 ReferenceTensor moe(EvaluationContext &context, MoeOp op) {
   Weights weights(context);
-  const ReferenceTensor &experts = context.values.at(op.getExperts());
-  const ReferenceTensor &shares = context.values.at(op.getWeights());
-  ReferenceTensor up = expertUp(weights, context.values.at(op.getX()), experts, shares.width,
+  const ReferenceTensor &experts = context.at(op.getExperts());
+  const ReferenceTensor &shares = context.at(op.getWeights());
+  ReferenceTensor up = expertUp(weights, context.at(op.getX()), experts, shares.width,
                                 op.getGateUp(), op.getGateUpBias(), op.getActivationAttr());
   return weightedSum(expertDown(weights, up, experts, shares.width, op.getDown(), op.getDownBias()),
                      shares, nullptr);
 }
 
 ReferenceTensor outputRows(EvaluationContext &context, OutputRowsOp op) {
-  const ReferenceTensor &x = context.values.at(op.getX());
+  const ReferenceTensor &x = context.at(op.getX());
   ReferenceTensor out = ReferenceTensor::zeros(int64_t(context.outputs.size()), x.width);
   for (int64_t r = 0; r < out.rows; ++r)
     std::copy_n(x.row(context.outputs[size_t(r)]), x.width, out.row(r));
@@ -230,10 +230,8 @@ ReferenceTensor outputRows(EvaluationContext &context, OutputRowsOp op) {
 } // namespace
 
 void evaluate(EvaluationContext &context, Operation *op) {
-  auto at = [&](Value value) -> const ReferenceTensor & { return context.values.at(value); };
-  auto set = [&](Value value, ReferenceTensor tensor) {
-    context.values[value] = std::move(tensor);
-  };
+  auto at = [&](Value value) -> const ReferenceTensor & { return context.at(value); };
+  auto set = [&](Value value, ReferenceTensor tensor) { context.set(value, std::move(tensor)); };
   Weights weights(context);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](UseOp) {})
@@ -259,7 +257,7 @@ void evaluate(EvaluationContext &context, Operation *op) {
       })
       .Case([&](MoeOp o) { set(o.getResult(), moe(context, o)); })
       .Case([&](SwigluOp o) { set(o.getResult(), gated(at(o.getX()), o.getActivationAttr())); })
-      .Case([&](QuantizeActivationOp o) { set(o.getResult(), ReferenceTensor(at(o.getX()))); })
+      .Case([&](QuantizeActivationOp o) { set(o.getResult(), at(o.getX())); })
       .Case([&](AddOp o) {
         ReferenceTensor sum = at(o.getLhs());
         addTensor(sum, at(o.getRhs()));

@@ -16,12 +16,19 @@ struct EvaluationContext {
   WeightReader &reader;
   const std::vector<int32_t> &tokens;
   const std::vector<int64_t> &outputs;
-  llvm::DenseMap<mlir::Value, ReferenceTensor> values;
+
+  const ReferenceTensor &at(mlir::Value value) const { return values.at(value); }
+  /// By value: a reference into the map would not outlive the map's growth.
+  void set(mlir::Value value, ReferenceTensor tensor) { values[value] = std::move(tensor); }
+
   llvm::DenseMap<mlir::Value, WeightOp> weights;
   ReferenceCache cache; ///< of the running layer
+
+private:
+  llvm::DenseMap<mlir::Value, ReferenceTensor> values;
 };
 
-/// Evaluates `op`, from and to context.values.
+/// Evaluates `op`, from and to the values of the context.
 void evaluate(EvaluationContext &context, mlir::Operation *op);
 
 } // namespace inf::ir

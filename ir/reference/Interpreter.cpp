@@ -21,14 +21,14 @@ public:
     for (Operation &op : step.getBody().front()) {
       if (auto layer = dyn_cast<LayerOp>(op)) {
         runLayer(layer);
-        result.layers.push_back(context.values.at(layer.getResult()));
+        result.layers.push_back(context.at(layer.getResult()));
       } else if (auto yield = dyn_cast<YieldOp>(op)) {
-        result.hidden = context.values.at(yield.getOperand(0));
-        result.logits = context.values.at(yield.getOperand(1));
+        result.hidden = context.at(yield.getOperand(0));
+        result.logits = context.at(yield.getOperand(1));
       } else {
         evaluate(context, &op);
         if (auto embedding = dyn_cast<EmbeddingOp>(op))
-          result.layers.push_back(context.values.at(embedding.getResult()));
+          result.layers.push_back(context.at(embedding.getResult()));
       }
     }
     return result;
@@ -37,13 +37,13 @@ public:
 private:
   void runLayer(LayerOp layer) {
     auto block = model.lookupSymbol<BlockOp>(layer.getBlockAttr());
-    context.values[block.getArgument(0)] = context.values.at(layer.getX());
+    context.set(block.getArgument(0), context.at(layer.getX()));
     for (auto [i, name] : llvm::enumerate(layer.getWeights().getAsRange<FlatSymbolRefAttr>()))
       context.weights[block.getArgument(i + 1)] = model.lookupSymbol<WeightOp>(name);
     context.cache = {}; // a layer's keys and values are its own
     for (Operation &op : block.getBody().front()) {
       if (auto yield = dyn_cast<YieldOp>(op))
-        context.values[layer.getResult()] = context.values.at(yield.getOperand(0));
+        context.set(layer.getResult(), context.at(yield.getOperand(0)));
       else
         evaluate(context, &op);
     }

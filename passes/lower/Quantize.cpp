@@ -63,7 +63,39 @@ void emitQuantizeBlock(Emit &e, Value from, Value codesAt, Value blockAt) {
           offsetof(Q8Block, minus16Sum));
 }
 
+Value emitLoadF16(Emit &e, Value from, int64_t offset) {
+  return e.b.create<arith::ExtFOp>(e.loc, e.f32(), e.load(e.b.getF16Type(), from, offset));
+}
+
+/// 16 codes of a block as integers: bytes, or the nibbles at bit `shift` of 16 bytes.
+Value emitCodesOf(Emit &e, ir::Format format, Value from, int64_t offset, int64_t shift) {
+  auto bytes = VectorType::get({lanes}, e.i8());
+  auto ints = VectorType::get({lanes}, e.i32());
+  Value codes = e.load(bytes, from, offset);
+  if (format == ir::Format::INT8)
+    return e.b.create<arith::ExtSIOp>(e.loc, ints, codes);
+  codes = e.b.create<arith::ExtUIOp>(e.loc, ints, codes);
+  codes = e.b.create<arith::ShRUIOp>(e.loc, codes, e.intLike(ints, shift));
+  return e.b.create<arith::AndIOp>(e.loc, codes, e.intLike(ints, 15));
+}
+
 } // namespace
+
+void emitDequantizeBlock(Emit &e, ir::Format format, Value block, Value to) {
+  bool bytes = format == ir::Format::INT8, offset = format == ir::Format::INT4A;
+  int64_t codesAt = offset ? 4 : 2;
+  Value scale = e.broadcast(emitLoadF16(e, block, 0), e.vec(lanes));
+  Value minimum = offset ? e.broadcast(emitLoadF16(e, block, 2), e.vec(lanes)) : Value();
+  for (int64_t half = 0; half < 2; ++half) {
+    Value codes =
+        emitCodesOf(e, format, block, codesAt + (bytes ? half * lanes : 0), bytes ? 0 : half * 4);
+    if (format == ir::Format::INT4)
+      codes = e.b.create<arith::SubIOp>(e.loc, codes, e.intLike(codes.getType(), 8));
+    Value values = e.b.create<arith::SIToFPOp>(e.loc, e.vec(lanes), codes);
+    values = offset ? e.fma(values, scale, minimum) : e.mulf(values, scale);
+    e.store(values, to, half * lanes * 4);
+  }
+}
 
 void emitQuantize(Emit &e, Value from, Value row, Value begin, Value end, int64_t features) {
   Value blocks = e.at(row, int64_t(q8BlocksOffset(uint64_t(features))));

@@ -1,4 +1,4 @@
-// From f32 to rows of int8 (runtime/abi/ActivationRows.h).
+// From f32 to rows of int8 (runtime/abi/ActivationRows.h), and from blocks of weights to f32.
 #pragma once
 
 #include "passes/lower/Emit.h"
@@ -10,5 +10,8 @@ namespace inf {
 void emitQuantize(Emit &e, Value from, Value row, Value begin, Value end, int64_t features);
 /// The whole row.
 void emitQuantizeRow(Emit &e, Value from, Value row, int64_t features);
+
+/// One block of 32 of a weight in the `rows` layout (runtime/format/Blocks.h) to f32.
+void emitDequantizeBlock(Emit &e, ir::Format format, Value block, Value to);
 
 } // namespace inf

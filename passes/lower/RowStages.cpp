@@ -5,26 +5,44 @@
 #include "passes/lower/Quantize.h"
 #include "passes/lower/Rows.h"
 #include "passes/lower/Stages.h"
+#include "runtime/abi/WeightFormats.h"
 #include "runtime/abi/inf_abi.h"
 
 using namespace mlir;
 
 namespace inf {
 
+namespace {
+
+/// A row of a table to f32.
+void emitTableRow(Emit &e, ir::Format format, Value from, Value to, int64_t features) {
+  if (ir::isBlockFormat(format)) {
+    int64_t blockBytes = int64_t(weightBytes(static_cast<WeightFormat>(format), blockColumns));
+    e.loop(e.constI64(0), e.constI64(features / ir::q8Block), 1, [&](Value i) {
+      emitDequantizeBlock(e, format, e.at(from, e.mul(i, blockBytes)),
+                          e.at(to, e.mul(i, ir::q8Block * 4)));
+    });
+    return;
+  }
+  int64_t elementBytes = format == ir::Format::F32 ? 4 : 2;
+  e.elements(features, [&](Value i, int64_t n) {
+    Value value = emitLoadAsF32(e, format, e.at(from, e.mul(i, elementBytes)), n);
+    e.store(value, e.at(to, e.mul(i, 4)));
+  });
+}
+
+} // namespace
+
 void lower(StepFrame &frame, ir::EmbeddingOp op) {
   Emit &e = frame.e;
   int64_t features = ir::featuresOf(op.getResult());
   ir::Format format = frame.formatOf(op.getWeight());
-  int64_t elementBytes = format == ir::Format::F32 ? 4 : 2;
+  auto tableRowBytes = int64_t(weightBytes(static_cast<WeightFormat>(format), uint64_t(features)));
   Value table = frame.weight(op.getWeight());
   frame.ownRows(op.getResult(), [&](Value row) {
     Value token = frame.rowField(row, offsetof(inf_row, token));
-    Value from = e.at(table, e.mul(token, features * elementBytes));
-    Value to = frame.rowOf(op.getResult(), row);
-    e.elements(features, [&](Value i, int64_t n) {
-      Value value = emitLoadAsF32(e, format, e.at(from, e.mul(i, elementBytes)), n);
-      e.store(value, e.at(to, e.mul(i, 4)));
-    });
+    emitTableRow(e, format, e.at(table, e.mul(token, tableRowBytes)),
+                 frame.rowOf(op.getResult(), row), features);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/Limits.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -37,6 +38,12 @@ std::optional<uint64_t> peakResidentBytes(const SystemRoot &system) {
 
 std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system) {
   return readKilobytes(system, "/proc/meminfo", "MemTotal");
+}
+
+std::optional<uint64_t> availableMemoryBytes(const SystemRoot &system) {
+  const std::optional<uint64_t> free = readKilobytes(system, "/proc/meminfo", "MemAvailable");
+  const std::optional<uint64_t> limit = memoryLimitBytes(system);
+  return free && limit ? std::min(*free, *limit) : free ? free : limit;
 }
 
 std::optional<uint64_t> memoryLimitBytes(const SystemRoot &system) {

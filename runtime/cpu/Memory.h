@@ -15,6 +15,10 @@ std::optional<uint64_t> peakResidentBytes(const SystemRoot &system = {});
 /// Memory of the machine (MemTotal of /proc/meminfo).
 std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system = {});
 
+/// Memory that can be had without swapping: MemAvailable of /proc/meminfo (page cache that can be
+/// dropped counts), or the cgroup's limit where that is tighter.
+std::optional<uint64_t> availableMemoryBytes(const SystemRoot &system = {});
+
 /// The tightest cgroup limit that binds this process (Limits::memory).
 std::optional<uint64_t> memoryLimitBytes(const SystemRoot &system = {});
 

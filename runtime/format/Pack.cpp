@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/Error.h"
+#include "runtime/format/Blocks.h"
 #include "runtime/format/Checked.h"
 #include "runtime/format/NumberFormats.h"
 #include "runtime/format/Panel.h"
@@ -100,6 +101,12 @@ void unpackRow(const WeightDecl &decl, PackedSpec spec, const uint8_t *packed, u
                            packed + panel * panelBytes(spec.format, decl.columns), lane, out);
   }
   const uint8_t *values = packed + row * weightBytes(spec.format, decl.columns);
+  if (isBlockFormat(spec.format)) {
+    for (uint64_t block = 0; block < decl.columns / blockColumns; ++block)
+      decodeBlock(spec.format, values + block * blockBytes(spec.format),
+                  out + block * blockColumns);
+    return;
+  }
   if (spec.format == WeightFormat::F32) {
     std::memcpy(out, values, decl.columns * 4);
     return;
@@ -113,8 +120,8 @@ void unpackRow(const WeightDecl &decl, PackedSpec spec, const uint8_t *packed, u
 
 std::optional<std::string> whyNotBlocks(const WeightDecl &decl, PackedSpec spec) {
   const std::string_view format = weightFormatName(spec.format);
-  if (spec.layout == PackedLayout::Rows)
-    return fmt::format("layout rows holds f32, f16 or bf16, not {}", format);
+  if (spec.layout == PackedLayout::Rows && spec.format == WeightFormat::MXFP4)
+    return "layout rows holds any format but mxfp4";
   if (decl.columns % blockColumns != 0)
     return fmt::format("{} needs columns that are a multiple of {}, the weight has {}", format,
                        blockColumns, decl.columns);
@@ -193,6 +200,8 @@ void packUnit(const WeightDecl &decl, PackedSpec spec, const WeightSource &sourc
   case PackedLayout::VectorPairs:
     return packVectorPairs(decl, source, expert, out);
   case PackedLayout::Rows:
+    if (isBlockFormat(spec.format))
+      return readRowsBlocks(decl, spec.format, source, 0, firstRow, count, out.data());
     return readRowsDense(decl, spec.format, source, 0, firstRow, count, out.data());
   case PackedLayout::Panel16:
     return packPanel(decl, spec.format, source, expert, firstRow, count, out.data());

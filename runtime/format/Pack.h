@@ -5,7 +5,8 @@
 //   vector_pairs  the same for the bias of a gate/up pair: for every 16 outputs, 16 gate values
 //            then 16 up values (each half of `rows` padded to 16 on its own).
 //   rows     row-major [rows][columns] in the format (embedding tables: gathered by row).
-//            F32, F16, BF16 only, no expert axis.
+//            Any format but MXFP4, no expert axis. Block formats: a row is its blocks as
+//            runtime/format/Blocks.h has them, [columns/32] of scale bytes, then code bytes.
 //   panel16  panels of 16 output rows, rows padded with zeros to a multiple of 16:
 //            F32/F16/BF16: [experts][panel][column][16 outputs].
 //            MXFP4: [experts][panel][column/32] blocks of 272 bytes: 256 bytes of codes, then 16

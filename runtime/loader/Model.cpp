@@ -33,8 +33,13 @@ std::optional<Tokenizer> readTokenizer(const PayloadInfo &payload, const std::st
   return tokenizer;
 }
 
-uint64_t weightsFileOffset(const PayloadInfo &payload) {
-  return payload.fileOffset + payload.header.weightsOffset;
+WeightMemory loadWeights(const std::string &path, const PayloadInfo &payload,
+                         const LoadChoice &choice, const LoadOptions &options) {
+  const WeightPlace place = {path, payload.fileOffset + payload.header.weightsOffset,
+                             payload.header.weightsBytes, payload.fileBytes};
+  if (choice.mode == LoadMode::Map)
+    return WeightMemory::map(place);
+  return WeightMemory::copy(place, options.threads, choice.dropCache, options.progress);
 }
 
 } // namespace
@@ -45,13 +50,15 @@ std::shared_ptr<const Model> Model::load(const std::string &path, const LoadOpti
   checkMachine(FeatureSet{info.header.featureBits},
                options.machine ? *options.machine : hostMachine(), info.manifest.target, path);
   std::optional<Tokenizer> tokenizer = readTokenizer(info, path);
-  return std::shared_ptr<const Model>(new Model(path, std::move(info), std::move(tokenizer)));
+  return std::shared_ptr<const Model>(
+      new Model(path, std::move(info), std::move(tokenizer), options));
 }
 
-Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer)
+Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer,
+             const LoadOptions &options)
     : modelPath(path), payload(std::move(info)), textTokenizer(std::move(tokenizer)), library(path),
-      mappedWeights(path, weightsFileOffset(payload), payload.header.weightsBytes,
-                    payload.fileBytes) {
+      choice(chooseLoad(options.mode, payload.header.weightsBytes, options.runsForLong)),
+      weightMemory(loadWeights(path, payload, choice, options)) {
   checkCode(code(), payload, path);
 }
 

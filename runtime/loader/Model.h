@@ -1,4 +1,4 @@
-// A compiled model in this process: checked, its code loaded, its weights mapped.
+// A compiled model in this process: checked, its code loaded, its weights in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,18 @@
 #include "runtime/format/Payload.h"
 #include "runtime/loader/CheckMachine.h"
 #include "runtime/loader/CodeLibrary.h"
-#include "runtime/loader/MappedWeights.h"
+#include "runtime/loader/LoadChoice.h"
+#include "runtime/loader/WeightMemory.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 namespace inf {
 
 struct LoadOptions {
   std::optional<MachineFacts> machine; ///< stands in for this machine (tests)
+  std::optional<LoadMode> mode;        ///< nullopt: by chooseLoad's rule
+  bool runsForLong = false;            ///< for that rule
+  unsigned threads = 1;                ///< that copy weights
+  CopyProgress progress;
 };
 
 /// Immutable after load and safe to share between threads and sessions.
@@ -25,9 +30,9 @@ class Model {
 public:
   /// In this order: everything that can be checked by reading (ELF, payload, manifest, checksums,
   /// weights present, tokenizer), the CPU's features, then dlopen, then code against payload, then
-  /// the weights are mapped. A model.so is code: dlopen runs it, so load only what you trust.
-  /// Fails with Io (can't be read), BadInput (broken, without weights, tokenizer beyond the
-  /// vocabulary, code and payload of two compilations) or Machine (features lacking).
+  /// the weights are mapped or copied. A model.so is code: dlopen runs it, so load only what you
+  /// trust. Fails with Io (can't be read), BadInput (broken, without weights, tokenizer beyond the
+  /// vocabulary, code and payload of two compilations) or Machine (features or memory lacking).
   static std::shared_ptr<const Model> load(const std::string &path,
                                            const LoadOptions &options = {});
 
@@ -35,20 +40,24 @@ public:
   const inf_model &code() const { return library.model(); }
   const Manifest &manifest() const { return payload.manifest; }
   const std::string &chatTemplate() const { return payload.chatTemplate; }
-  std::span<const uint8_t> weights() const { return mappedWeights.bytes(); }
+  std::span<const uint8_t> weights() const { return weightMemory.bytes(); }
+  /// How the weights came into memory, and why so.
+  const LoadChoice &loadChoice() const { return choice; }
   /// Null when the model was compiled without a tokenizer: only token ids can be given to it.
   const Tokenizer *tokenizer() const { return textTokenizer ? &*textTokenizer : nullptr; }
   /// Fails with Usage, saying to give ids, when there is no tokenizer.
   const Tokenizer &requireTokenizer() const;
 
 private:
-  Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer);
+  Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer,
+        const LoadOptions &options);
 
   std::string modelPath;
   PayloadInfo payload;
   std::optional<Tokenizer> textTokenizer;
   CodeLibrary library;
-  MappedWeights mappedWeights;
+  LoadChoice choice;
+  WeightMemory weightMemory;
 };
 
 } // namespace inf

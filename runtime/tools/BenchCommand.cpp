@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "runtime/base/Error.h"
+#include "runtime/cpu/SystemRoot.h"
+#include "runtime/cpu/ThreadPlan.h"
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/ModelOptions.h"
 #include "runtime/tools/bench/BenchReport.h"
@@ -23,6 +25,7 @@ between the runs. LIST: numbers with commas.
   --batch LIST               sequences decoded together (1)
   -r, --repeat N             runs counted (3)
   --threads N|sweep          default: physical cores allowed; sweep: 1 to those
+  --load MODE                weights: map, copy (into huge pages), auto
   --stages                   where the time goes, in extra runs
   --no-roof                  leave the limits out: shorter, and no shares
   --json                     print one JSON object
@@ -48,6 +51,7 @@ void addOptions(CLI::App &app, BenchOptions &options, BenchFlags &flags) {
   app.add_option("--batch", flags.batches);
   app.add_option("-r,--repeat", options.repeat);
   app.add_option("--threads", flags.threads);
+  app.add_option("--load", options.load);
   app.add_flag("--stages", options.stages);
   app.add_flag("--no-roof", flags.noRoof);
   app.add_flag("--json", options.json);
@@ -179,7 +183,9 @@ int benchCommand(Arguments arguments, Output &out) {
   if (!parseArguments(app, help, std::move(arguments), out))
     return 0;
   finishOptions(options, flags);
-  const BenchReport report = measureAll(Model::load(options.modelPath), options);
+  const ModelOptions load = {options.modelPath, options.threads, options.load, options.verbose};
+  const BenchReport report =
+      measureAll(loadModel(load, planThreads(SystemRoot{}, options.threads)), options);
   out.write(options.json ? benchJson(report) : benchText(report));
   return 0;
 }

@@ -16,6 +16,10 @@ void addModelOptions(CLI::App &app, ModelOptions &options) {
   app.add_flag("--verbose", options.verbose);
 }
 
+void addLoadOption(CLI::App &app, ModelOptions &options) {
+  app.add_option("--load", options.load);
+}
+
 ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose) {
   ThreadPlan plan = planThreads(SystemRoot{}, requested);
   for (const std::string &warning : plan.warnings)
@@ -23,6 +27,21 @@ ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose) {
   if (verbose)
     notice(fmt::format("{} threads: {}", plan.threads, plan.reason));
   return plan;
+}
+
+std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan) {
+  LoadOptions load;
+  load.mode = parseLoadMode(options.load);
+  load.threads = plan.threads;
+  if (errorIsTerminal())
+    load.progress = [](uint64_t done, uint64_t total) {
+      fmt::print(stderr, "\rcopying weights {:3} %{}", done * 100 / total,
+                 done == total ? "\r\033[K" : "");
+    };
+  std::shared_ptr<const Model> model = Model::load(options.path, load);
+  if (options.verbose)
+    notice(fmt::format("weights {}", model->loadChoice().reason));
+  return model;
 }
 
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,

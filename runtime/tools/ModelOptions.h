@@ -14,14 +14,22 @@ namespace inf {
 struct ModelOptions {
   std::string path;
   std::optional<unsigned> threads; ///< nullopt: chosen from cores and limits (runtime/cpu)
-  bool verbose = false;            ///< say which threads and why
+  std::string load = "auto";       ///< how weights come into memory: auto, map, copy
+  bool verbose = false;            ///< say which threads and why, and how weights were loaded
 };
 
 /// The model's path, --threads and --verbose.
 void addModelOptions(CLI::App &app, ModelOptions &options);
 
+/// --load.
+void addLoadOption(CLI::App &app, ModelOptions &options);
+
 /// planThreads, with its warnings (and with --verbose its reason) on standard error.
 ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose);
+
+/// The model, its weights read by the threads of the plan where they are copied; progress is shown
+/// on a terminal.
+std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan);
 
 /// A session of one sequence with `context` tokens.
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,

@@ -30,6 +30,7 @@ Streams what the model says to stdout, one status line to stderr.
   --seed N           the same seed gives the same text (0)
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
+  --load MODE        weights: map (starts at once), copy (into huge pages), auto
   --print-ids        print token ids instead of text
   --verbose          say which threads run and why
   --version          print the version
@@ -49,6 +50,7 @@ struct RunOptions {
 
 void addOptions(CLI::App &app, RunOptions &options) {
   addModelOptions(app, options.model);
+  addLoadOption(app, options.model);
   app.add_option("--prompt", options.prompt);
   app.add_flag("--raw", options.raw);
   app.add_option("--ids", options.ids);
@@ -120,9 +122,9 @@ int runCommand(Arguments arguments, Output &out) {
   // Who writes markers by hand wants to see those of the answer.
   options.generate.specials = options.raw ? SpecialOutput::Show : SpecialOutput::Skip;
 
-  std::shared_ptr<const Model> model = Model::load(options.model.path);
-  std::vector<int32_t> prompt = promptIds(options, *model);
   ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
+  std::shared_ptr<const Model> model = loadModel(options.model, plan);
+  std::vector<int32_t> prompt = promptIds(options, *model);
   if (options.context && *options.context > model->code().max_context)
     notice(fmt::format("warning: --context {} is more than this model's {}, which is used.",
                        *options.context, model->code().max_context));

@@ -26,6 +26,7 @@ before it; the first token of a sequence is not counted.
   --logits OUT       write lineN.logits, f32 [tokens, vocabulary] (safetensors)
   --json             print one JSON object
   --threads N        default: physical cores allowed by affinity and quota
+  --load MODE        map, copy or auto, as `infrun` has it
   --verbose          say which threads run and why
   --help             print this
 Example: infrun score model.so --text book.txt --json
@@ -121,6 +122,7 @@ int scoreCommand(Arguments arguments, Output &out) {
   CLI::App app("", "infrun score");
   ScoreOptions options;
   addModelOptions(app, options.model);
+  addLoadOption(app, options.model);
   app.add_option("--text", options.text);
   app.add_option("--ids", options.ids);
   app.add_option("--logits", options.logits);
@@ -132,11 +134,11 @@ int scoreCommand(Arguments arguments, Output &out) {
          "expected one of --text and --ids, got {}. `infrun score --help` has an example.",
          options.text ? "both" : "none");
 
-  std::shared_ptr<const Model> model = Model::load(options.model.path);
+  ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
+  std::shared_ptr<const Model> model = loadModel(options.model, plan);
   std::vector<IdLine> lines = readSequences(options, *model);
   uint64_t longest = longestSequence(lines, *model);
   std::optional<LogitsFile> file = makeLogitsFile(options, lines, *model);
-  ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
   std::unique_ptr<Session> session = makeSession(model, longest, plan);
   Score score = scoreAll(*session, lines, file ? &*file : nullptr);
   if (file)

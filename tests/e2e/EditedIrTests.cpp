@@ -21,8 +21,9 @@ using Json = nlohmann::json;
 class EditedIr : public testing::Test {
 protected:
   EditedIr() {
-    const Finished finished = infc({"compile", tinyModel, "-q", "--target=avx2", "--kv=f32",
-                                    "--save-ir=" + folder / "ir", "-o", folder / "plain.so"});
+    const Finished finished =
+        infc({"compile", tinyModel, "-q", "--target=avx2", "--quant=none", "--kv=f32",
+              "--save-ir=" + folder / "ir", "-o", folder / "plain.so"});
     EXPECT_EQ(finished.code, 0) << finished.err;
   }
 
@@ -110,8 +111,8 @@ TEST_F(EditedIr, anotherRowTileIsBuiltAndTheTextStays) {
 
 TEST_F(EditedIr, aKernelOfALesserTargetServesAWiderOne) {
   SKIP_UNLESS_RUNS("avx512");
-  ASSERT_EQ(infc({"compile", tinyModel, "-q", "--target=avx512", "--kv=f32", "--emit=mlir",
-                  "--stop-after=select-kernels", "-o", folder / "wide.mlir"})
+  ASSERT_EQ(infc({"compile", tinyModel, "-q", "--target=avx512", "--quant=none", "--kv=f32",
+                  "--emit=mlir", "--stop-after=select-kernels", "-o", folder / "wide.mlir"})
                 .code,
             0);
   const std::vector<uint8_t> wide = readBytes(folder / "wide.mlir");

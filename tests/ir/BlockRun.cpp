@@ -89,7 +89,7 @@ std::vector<ir::ReferenceTensor> BlockRun::run(const std::vector<std::vector<flo
   std::vector<int64_t> noOutputs;
   ir::EvaluationContext evaluation(model, reader, noTokens, noOutputs);
   auto block = model.lookupSymbol<ir::BlockOp>("block");
-  evaluation.values[block.getArgument(0)] = tensorOf(rows, features);
+  evaluation.set(block.getArgument(0), tensorOf(rows, features));
   for (unsigned i = 1; i < block.getNumArguments(); ++i)
     evaluation.weights[block.getArgument(i)] = model.lookupSymbol<ir::WeightOp>(block.slotName(i));
   std::vector<ir::ReferenceTensor> results;
@@ -97,7 +97,7 @@ std::vector<ir::ReferenceTensor> BlockRun::run(const std::vector<std::vector<flo
     ir::evaluate(evaluation, &op);
     results.clear();
     for (mlir::Value result : op.getResults())
-      results.push_back(evaluation.values.lookup(result));
+      results.push_back(evaluation.at(result));
   }
   return results;
 }

@@ -51,6 +51,12 @@ inf.model @negative_arena attributes {architecture = "a", vocabulary = 4 : i64, 
 
 // -----
 
+// expected-error@+1 {{'inf.model' op (C5) expected activations q8 or f32, found q9}}
+inf.model @unknown_activations attributes {activations = "q9", architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+}
+
+// -----
+
 // Everything below stands in a model of this frame.
 inf.model @weight_rows_missing attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   // expected-error@+1 {{'inf.weight' op (C1) expected parts of 8 rows in all, found 6}}

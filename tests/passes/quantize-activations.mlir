@@ -1,11 +1,11 @@
 // RUN: inf-opt %s -inf-quantize-activations | FileCheck %s
-// RUN: inf-opt %s -inf-quantize-activations=format=f32 | FileCheck %s -check-prefix=F32
-// RUN: not inf-opt %s -inf-quantize-activations=format=int9 2>&1 | FileCheck %s -check-prefix=FORMAT
+// RUN: sed 's/activations = "q8"/activations = "f32"/' %s | inf-opt -inf-quantize-activations | FileCheck %s -check-prefix=F32
+// RUN: sed 's/activations = "q8", //' %s | not inf-opt -inf-quantize-activations 2>&1 | FileCheck %s -check-prefix=NONE
 // Products of weights in block formats read their rows in int8.
 
 // F32-NOT: q8
-// FORMAT: error: expected activations q8 or f32, found int9
-inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+// NONE: error: expected activations, q8 or f32, on the model; run inf-quantize
+inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.weight @e : !inf.weight<[4, 32]> from [#inf.part<tensor = "e", stored = f32, rows = 4>] {format = #inf.format<f32>}
   inf.weight @n : !inf.weight<[32]> from [#inf.part<tensor = "n", stored = f32, rows = 32>] {format = #inf.format<f32>}
   inf.weight @b : !inf.weight<[32, 32]> from [#inf.part<tensor = "b", stored = bf16, rows = 32>] {format = #inf.format<int8>}

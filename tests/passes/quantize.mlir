@@ -1,16 +1,18 @@
 // RUN: inf-opt %s -inf-quantize | FileCheck %s
 // RUN: inf-opt %s '-inf-quantize=policy=int8,half=int4,*perts=none' | FileCheck %s -check-prefix=INT8
 // RUN: not inf-opt %s -inf-quantize=policy=int9 2>&1 | FileCheck %s -check-prefix=POLICY
+// RUN: not inf-opt %s -inf-quantize=activations=int9 2>&1 | FileCheck %s -check-prefix=ROWS
 // RUN: not inf-opt %s '-inf-quantize=policy=helf=int4' 2>&1 | FileCheck %s -check-prefix=NAME
-// RUN: not inf-opt %s '-inf-quantize=policy=matrix=int4' 2>&1 | FileCheck %s -check-prefix=EMBEDDING
+// RUN: inf-opt %s '-inf-quantize=policy=matrix=int4' | FileCheck %s -check-prefix=EMBEDDING
 // RUN: not inf-opt %s '-inf-quantize=policy=vector=int4' 2>&1 | FileCheck %s -check-prefix=VECTOR
 // RUN: not inf-opt %s '-inf-quantize=policy=narrow=int4' 2>&1 | FileCheck %s -check-prefix=NARROW
 // `none` keeps what the checkpoint holds; a policy names a format for the matrices that products
 // stream, and rules those of weights by name.
 
 // POLICY: error: --quant: found "int9" in "int9", expected one of none, bf16, int8, int4, int4a
+// ROWS: error: expected activations q8 or f32, found int9
 // NAME: error: quantization rule helf names no weight of this model
-// EMBEDDING: error: weight matrix is an embedding's or a router's and stays in floats, found rule matrix=int4
+// EMBEDDING: @matrix {{.*}} {format = #inf.format<int4>}
 // VECTOR: error: weight vector is a vector and stays f32, found rule vector=int4
 // NARROW: error: weight narrow has 16 columns, expected a multiple of 32 for int4
 inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {

@@ -332,7 +332,7 @@ inf.model @gathered_mxfp4 attributes {architecture = "a", vocabulary = 16 : i64,
   inf.step {
   ^bb0(%t: tensor<?xi32>):
     %e = inf.use @e : <[16, 32]>
-    // expected-error@+1 {{step, inf.embedding: expected e in f32, f16 or bf16: rows of mxfp4 can't be gathered}}
+    // expected-error@+1 {{step, inf.embedding: expected e in another format: rows of mxfp4 can't be gathered}}
     %x = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[16, 32]>) -> tensor<?x32xf32>
     %o = inf.output_rows %x : tensor<?x32xf32>
     %h = inf.use @h : <[16, 32]>

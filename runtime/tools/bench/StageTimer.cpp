@@ -67,8 +67,7 @@ void StageTimer::clear() {
 }
 
 std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
-                                const std::vector<Stage> &names, uint64_t steps,
-                                uint64_t tokens) {
+                                const std::vector<Stage> &names, uint64_t steps, uint64_t tokens) {
   if (!names.empty() && names.size() != times.size())
     fail(ErrorCode::BadInput,
          "the model names {} stages, but its step had {}. Compile the model again.", names.size(),

@@ -60,7 +60,6 @@ struct StageRow {
 /// Rows in the order of the barriers. \throws Error BadInput when `names` is neither empty nor of
 /// the same length as `times`.
 std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
-                                const std::vector<Stage> &names, uint64_t steps,
-                                uint64_t tokens);
+                                const std::vector<Stage> &names, uint64_t steps, uint64_t tokens);
 
 } // namespace inf

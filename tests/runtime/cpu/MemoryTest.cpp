@@ -22,6 +22,16 @@ TEST(Memory, ReadsPeakTotalAndLimit) {
   EXPECT_EQ(memoryLimitBytes(root.system()), 5000000u);
 }
 
+TEST(Memory, WhatCanBeHadIsTheTighterOfMachineAndGroup) {
+  FakeRoot root;
+  EXPECT_EQ(availableMemoryBytes(root.system()), std::nullopt);
+  root.write("/proc/meminfo", "MemTotal:  16384 kB\nMemAvailable:  8192 kB\n");
+  EXPECT_EQ(availableMemoryBytes(root.system()), uint64_t{8192} * 1024);
+  root.addCgroupV2("/box");
+  root.write("/sys/fs/cgroup/box/memory.max", "5000000\n");
+  EXPECT_EQ(availableMemoryBytes(root.system()), 5000000u);
+}
+
 TEST(Memory, MissingOrGarbageIsUnknown) {
   FakeRoot root;
   EXPECT_EQ(peakResidentBytes(root.system()), std::nullopt);

@@ -1,0 +1,30 @@
+// Whether to map weights or to copy them, by rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/cpu/SystemRoot.h"
+#include "runtime/loader/WeightMemory.h"
+
+namespace inf {
+
+/// "map", "copy", or "auto" (nullopt). Fails with Usage.
+std::optional<LoadMode> parseLoadMode(std::string_view text);
+
+struct LoadChoice {
+  LoadMode mode = LoadMode::Map;
+  bool dropCache = false; ///< copying: memory does not hold the file and its copy
+  std::string reason;     ///< one sentence, for people
+};
+
+/// What is asked for, else: copy for a process that will run for long (a server) where huge pages
+/// can be had and memory holds the copy with a quarter to spare; map in all other cases, since
+/// copying takes as long as reading the file.
+/// Fails with Machine when a copy is asked for and memory does not hold it.
+LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool runsForLong,
+                      const SystemRoot &system = {});
+
+} // namespace inf

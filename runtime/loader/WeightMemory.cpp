@@ -1,0 +1,174 @@
+#include "runtime/loader/WeightMemory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/Error.h"
+
+namespace inf {
+namespace {
+
+constexpr uint64_t pageBytes = 4096;              // the least granule of mmap on x86-64
+constexpr uint64_t hugeBytes = uint64_t{2} << 20; // of a huge page
+/// Read at once by one thread: large enough for the disk, small enough for progress to show.
+constexpr uint64_t chunkBytes = uint64_t{16} << 20;
+
+class OpenFile {
+public:
+  /// Checks that the place lies in the file: touching a mapped page beyond its end would be SIGBUS
+  /// in the middle of a step.
+  explicit OpenFile(const WeightPlace &place) : fd(open(place.path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd < 0)
+      fail(ErrorCode::Io, "cannot open model '{}': {}. Check the path and its permissions.",
+           place.path, errnoText(errno));
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+      const int reason = errno;
+      close(fd);
+      fail(ErrorCode::Io, "cannot read the size of '{}': {}.", place.path, errnoText(reason));
+    }
+    if (static_cast<uint64_t>(facts.st_size) != place.fileBytes || place.offset > place.fileBytes ||
+        place.bytes > place.fileBytes - place.offset) {
+      close(fd);
+      fail(ErrorCode::BadInput,
+           "'{}' changed while it was loaded: expected {} bytes with {} bytes of weights at {}, "
+           "found {} bytes. Wait until it is written, then start again.",
+           place.path, place.fileBytes, place.bytes, place.offset, facts.st_size);
+    }
+  }
+  ~OpenFile() { close(fd); }
+  OpenFile(const OpenFile &) = delete;
+  OpenFile &operator=(const OpenFile &) = delete;
+
+  /// Fills `out` from `offset` on.
+  void read(uint64_t offset, std::span<uint8_t> out, const std::string &path) const {
+    while (!out.empty()) {
+      const ssize_t count = pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count <= 0)
+        fail(ErrorCode::Io, "cannot read the weights of '{}' at byte {}: {}.", path, offset,
+             count == 0 ? "the file has become shorter" : errnoText(errno));
+      out = out.subspan(static_cast<size_t>(count));
+      offset += static_cast<uint64_t>(count);
+    }
+  }
+
+  const int fd;
+};
+
+/// Chunks dealt out to threads; the first error ends them all.
+class Copying {
+public:
+  Copying(const WeightPlace &weightPlace, uint8_t *memory, bool drop, const CopyProgress &told)
+      : place(weightPlace), file(weightPlace), to(memory), dropCache(drop), progress(told) {}
+
+  void run(unsigned threads) {
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < threads; ++i)
+      others.emplace_back([this] { work(); });
+    work();
+    for (std::thread &other : others)
+      other.join();
+    if (error)
+      std::rethrow_exception(error);
+  }
+
+private:
+  void work() {
+    try {
+      for (uint64_t at; (at = next.fetch_add(chunkBytes)) < place.bytes;)
+        copyChunk(at, std::min(chunkBytes, place.bytes - at));
+    } catch (...) {
+      next = place.bytes;
+      const std::lock_guard lock(mutex);
+      error = error ? error : std::current_exception();
+    }
+  }
+
+  void copyChunk(uint64_t at, uint64_t bytes) {
+    file.read(place.offset + at, {to + at, bytes}, place.path);
+    if (dropCache)
+      posix_fadvise(file.fd, static_cast<off_t>(place.offset + at), static_cast<off_t>(bytes),
+                    POSIX_FADV_DONTNEED);
+    const std::lock_guard lock(mutex);
+    done += bytes;
+    if (progress)
+      progress(done, place.bytes);
+  }
+
+  const WeightPlace &place;
+  const OpenFile file;
+  uint8_t *const to;
+  const bool dropCache;
+  const CopyProgress &progress;
+  std::atomic<uint64_t> next = 0;
+  std::mutex mutex;
+  uint64_t done = 0;
+  std::exception_ptr error;
+};
+
+} // namespace
+
+WeightMemory WeightMemory::map(const WeightPlace &place) {
+  if (place.offset % pageBytes != 0)
+    fail(ErrorCode::BadInput,
+         "the weights of '{}' start at byte {}, expected a multiple of {}. Write the file again "
+         "with infc or `infrun fill`.",
+         place.path, place.offset, pageBytes);
+  const OpenFile file(place);
+  if (place.bytes == 0)
+    return {nullptr, 0, nullptr, 0};
+  void *mapped =
+      mmap(nullptr, place.bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(place.offset));
+  if (mapped == MAP_FAILED)
+    fail(
+        ErrorCode::Io,
+        "cannot map {} bytes of weights of '{}': {}. Check the limit on address space (ulimit -v).",
+        place.bytes, place.path, errnoText(errno));
+  // Fewer TLB misses where the file system can give huge pages; elsewhere it changes nothing.
+  madvise(mapped, place.bytes, MADV_HUGEPAGE);
+  return {mapped, place.bytes, static_cast<uint8_t *>(mapped), place.bytes};
+}
+
+WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool dropCache,
+                                const CopyProgress &progress) {
+  if (place.bytes == 0)
+    return map(place);
+  const size_t length = place.bytes + hugeBytes; // room to begin on a huge page
+  void *mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    fail(ErrorCode::Machine,
+         "cannot get {} bytes to copy the weights of '{}' into: {}. Use --load=map.", place.bytes,
+         place.path, errnoText(errno));
+  const auto address = reinterpret_cast<uintptr_t>(mapped);
+  auto *begin = static_cast<uint8_t *>(mapped) + (hugeBytes - address % hugeBytes) % hugeBytes;
+  WeightMemory memory(mapped, length, begin, place.bytes); // gives the mapping back on an error
+  madvise(begin, place.bytes, MADV_HUGEPAGE);
+  Copying(place, begin, dropCache, progress).run(std::max(threads, 1u));
+  mprotect(mapped, length, PROT_READ); // as a mapped file is: a stray write ends the program
+  return memory;
+}
+
+WeightMemory::WeightMemory(WeightMemory &&other) noexcept
+    : mapping(std::exchange(other.mapping, nullptr)),
+      mappingBytes(std::exchange(other.mappingBytes, 0)),
+      begin(std::exchange(other.begin, nullptr)), size(std::exchange(other.size, 0)) {}
+
+WeightMemory::~WeightMemory() {
+  if (mapping)
+    munmap(mapping, mappingBytes);
+}
+
+} // namespace inf

@@ -1,0 +1,106 @@
+// Weights mapped or copied: the rule, and that both give the same bytes.
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/loader/LoadChoice.h"
+#include "tests/runtime/cpu/FakeRoot.h"
+#include "tests/runtime/format/TestSupport.h"
+
+using namespace inf;
+using namespace inf::test;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr uint64_t gigabyte = 1'000'000'000;
+
+/// `kilobytes` available, huge pages where programs ask for them.
+void setMachine(FakeRoot &root, const std::string &kilobytes, const std::string &hugePages) {
+  root.write("/proc/meminfo", "MemAvailable: " + kilobytes + " kB\n");
+  root.write("/sys/kernel/mm/transparent_hugepage/enabled", hugePages + "\n");
+}
+
+LoadMode chosen(const FakeRoot &root, uint64_t bytes, bool runsForLong) {
+  return chooseLoad(std::nullopt, bytes, runsForLong, root.system()).mode;
+}
+
+/// A file of `before` bytes, then weights.
+struct WeightFile {
+  WeightFile(uint64_t before, uint64_t count) {
+    std::vector<uint8_t> all(before + count + 100);
+    for (uint64_t i = 0; i < all.size(); ++i)
+      all[i] = uint8_t(i * 7 + i / 4096);
+    writeBytes(folder / "w", all);
+    weights.assign(all.begin() + std::ptrdiff_t(before),
+                   all.begin() + std::ptrdiff_t(before + count));
+    place = {folder / "w", before, count, all.size()};
+  }
+  TempFolder folder;
+  std::vector<uint8_t> weights;
+  WeightPlace place;
+};
+
+} // namespace
+
+TEST(LoadChoice, onlyLongRunsWithRoomAndHugePagesCopyByThemselves) {
+  FakeRoot root;
+  setMachine(root, "20000000", "always [madvise] never");
+  EXPECT_EQ(chosen(root, 10 * gigabyte, false), LoadMode::Map);
+  EXPECT_EQ(chosen(root, 10 * gigabyte, true), LoadMode::Copy);
+  EXPECT_EQ(chosen(root, 18 * gigabyte, true), LoadMode::Map) << "a fifth is to stay";
+  setMachine(root, "20000000", "always madvise [never]");
+  EXPECT_EQ(chosen(root, 10 * gigabyte, true), LoadMode::Map);
+}
+
+TEST(LoadChoice, whatIsAskedForIsDoneOrRefused) {
+  FakeRoot root;
+  setMachine(root, "20000000", "always madvise [never]");
+  const LoadChoice copy = chooseLoad(LoadMode::Copy, 5 * gigabyte, false, root.system());
+  EXPECT_EQ(copy.mode, LoadMode::Copy);
+  EXPECT_FALSE(copy.dropCache);
+  EXPECT_TRUE(chooseLoad(LoadMode::Copy, 15 * gigabyte, false, root.system()).dropCache)
+      << "memory does not hold file and copy";
+  EXPECT_EQ(chooseLoad(LoadMode::Map, 50 * gigabyte, true, root.system()).mode, LoadMode::Map);
+  expectFailure(ErrorCode::Machine, {"--load=copy", "25.0 GB", "20.5 GB", "--load=map"},
+                [&] { chooseLoad(LoadMode::Copy, 25 * gigabyte, true, root.system()); });
+}
+
+TEST(LoadChoice, modesAreNamedOrRefused) {
+  EXPECT_EQ(parseLoadMode("map"), LoadMode::Map);
+  EXPECT_EQ(parseLoadMode("copy"), LoadMode::Copy);
+  EXPECT_EQ(parseLoadMode("auto"), std::nullopt);
+  expectFailure(ErrorCode::Usage, {"--load", "mmap"}, [] { parseLoadMode("mmap"); });
+}
+
+TEST(WeightMemory, aCopyHasTheBytesOfTheMap) {
+  // More than two chunks, ending in the middle of a page.
+  const WeightFile file(8192, (uint64_t{40} << 20) + 1234);
+  const WeightMemory mapped = WeightMemory::map(file.place);
+  EXPECT_TRUE(std::equal(mapped.bytes().begin(), mapped.bytes().end(), file.weights.begin(),
+                         file.weights.end()));
+  for (unsigned threads : {1u, 3u})
+    for (bool dropCache : {false, true}) {
+      uint64_t told = 0;
+      const WeightMemory copied =
+          WeightMemory::copy(file.place, threads, dropCache, [&](uint64_t done, uint64_t total) {
+            EXPECT_LE(told, done);
+            EXPECT_EQ(total, file.weights.size());
+            told = done;
+          });
+      EXPECT_EQ(told, file.weights.size());
+      EXPECT_TRUE(std::equal(copied.bytes().begin(), copied.bytes().end(), file.weights.begin(),
+                             file.weights.end()));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(copied.bytes().data()) % (uint64_t{2} << 20), 0u);
+    }
+}
+
+TEST(WeightMemory, aFileThatChangedIsRefusedBothWays) {
+  WeightFile file(4096, 10000);
+  file.place.fileBytes += 1;
+  expectFailure(ErrorCode::BadInput, {"changed while it was loaded"},
+                [&] { WeightMemory::map(file.place); });
+  expectFailure(ErrorCode::BadInput, {"changed while it was loaded"},
+                [&] { WeightMemory::copy(file.place, 2, false, nullptr); });
+}
