@@ -10,6 +10,9 @@
 namespace inf {
 namespace {
 
+/// Weights that caches hold, or nearly: pages make no difference.
+constexpr uint64_t trifle = uint64_t{64} << 20;
+
 bool hasHugePages(const SystemRoot &system) {
   // "always [madvise] never": the brackets mark what is set.
   const auto setting = system.read("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -28,8 +31,10 @@ std::optional<LoadMode> parseLoadMode(std::string_view text) {
     return LoadMode::Map;
   if (text == "copy")
     return LoadMode::Copy;
+  if (text == "move")
+    return LoadMode::Move;
   if (text != "auto")
-    fail(ErrorCode::Usage, "--load must be auto, map or copy, not \"{}\"", text);
+    fail(ErrorCode::Usage, "--load must be auto, map, copy or move, not \"{}\"", text);
   return std::nullopt;
 }
 
@@ -38,20 +43,23 @@ LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool
   const std::optional<uint64_t> available = availableMemoryBytes(system);
   const bool fits = !available || *available / 5 * 4 >= weightsBytes;
   const bool dropCache = available && *available / 2 < weightsBytes;
-  if (asked == LoadMode::Copy && available && *available < weightsBytes)
+  if (asked && *asked != LoadMode::Map && available && *available < weightsBytes)
     fail(ErrorCode::Machine,
-         "--load=copy needs {} of memory for the weights, {} are available. Use --load=map.",
+         "--load=copy and move need {} of memory for the weights, {} are available. Use "
+         "--load=map.",
          gigabytes(weightsBytes), gigabytes(*available));
   if (asked)
     return {*asked, dropCache, "as --load says"};
-  if (!runsForLong)
-    return {LoadMode::Map, false, "mapped: starts at once"};
+  if (weightsBytes < trifle)
+    return {LoadMode::Map, false, "mapped: there are few"};
   if (!hasHugePages(system))
     return {LoadMode::Map, false, "mapped: this system gives no huge pages to copy into"};
   if (!fits)
     return {LoadMode::Map, false,
             fmt::format("mapped: a copy of {} would leave less than a fifth of the {} available",
                         gigabytes(weightsBytes), gigabytes(*available))};
+  if (!runsForLong)
+    return {LoadMode::Move, dropCache, "mapped, and moved into huge pages meanwhile"};
   return {LoadMode::Copy, dropCache, "copied into huge pages: they stream faster"};
 }
 

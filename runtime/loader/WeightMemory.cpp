@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,19 +120,27 @@ private:
   std::exception_ptr error;
 };
 
-} // namespace
+/// An anonymous mapping for `bytes` from a huge page's boundary on, and what lies around it.
+struct HugeRegion {
+  void *base = MAP_FAILED;
+  size_t length = 0;
+  uint8_t *begin = nullptr;
 
-WeightMemory WeightMemory::map(const WeightPlace &place) {
-  if (place.offset % pageBytes != 0)
-    fail(ErrorCode::BadInput,
-         "the weights of '{}' start at byte {}, expected a multiple of {}. Write the file again "
-         "with infc or `infrun fill`.",
-         place.path, place.offset, pageBytes);
-  const OpenFile file(place);
-  if (place.bytes == 0)
-    return {nullptr, 0, nullptr, 0};
-  void *mapped =
-      mmap(nullptr, place.bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(place.offset));
+  HugeRegion(uint64_t bytes, int protection)
+      : base(mmap(nullptr, bytes + hugeBytes, protection,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)),
+        length(bytes + hugeBytes) {
+    if (base == MAP_FAILED)
+      return;
+    const auto address = reinterpret_cast<uintptr_t>(base);
+    begin = static_cast<uint8_t *>(base) + (hugeBytes - address % hugeBytes) % hugeBytes;
+  }
+  bool failed() const { return base == MAP_FAILED; }
+};
+
+void *mapFile(const OpenFile &file, const WeightPlace &place, void *at, int flags) {
+  void *mapped = mmap(at, place.bytes, PROT_READ, MAP_SHARED | flags, file.fd,
+                      static_cast<off_t>(place.offset));
   if (mapped == MAP_FAILED)
     fail(
         ErrorCode::Io,
@@ -139,6 +148,102 @@ WeightMemory WeightMemory::map(const WeightPlace &place) {
         place.bytes, place.path, errnoText(errno));
   // Fewer TLB misses where the file system can give huge pages; elsewhere it changes nothing.
   madvise(mapped, place.bytes, MADV_HUGEPAGE);
+  return mapped;
+}
+
+void requireAligned(const WeightPlace &place) {
+  if (place.offset % pageBytes != 0)
+    fail(ErrorCode::BadInput,
+         "the weights of '{}' start at byte {}, expected a multiple of {}. Write the file again "
+         "with infc or `infrun fill`.",
+         place.path, place.offset, pageBytes);
+}
+
+} // namespace
+
+/// Replaces a mapped file by huge pages of the same bytes, piece by piece. mremap() puts each piece
+/// in its place at once, as every other thread sees it: whoever reads there meanwhile gets the
+/// file's page or the copy.
+class WeightMemory::Mover {
+public:
+  Mover(const WeightPlace &weightPlace, uint8_t *first, bool drop)
+      : place(weightPlace), file(weightPlace), begin(first), dropCache(drop),
+        thread([this] { run(); }) {}
+  ~Mover() {
+    stop = true;
+    finish();
+  }
+  void finish() {
+    if (thread.joinable())
+      thread.join();
+  }
+
+private:
+  void run() {
+    // Ten levels are a tenth of the time of a thread that computes, where CPUs are short.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
+    for (uint64_t at = 0; at < place.bytes && !stop; at += chunkBytes)
+      if (!movePiece(at, std::min(chunkBytes, place.bytes - at)))
+        return; // the rest stays mapped, which is slower and as right
+  }
+
+  bool movePiece(uint64_t at, uint64_t bytes) {
+    const HugeRegion region(bytes, PROT_READ | PROT_WRITE);
+    if (region.failed())
+      return false;
+    const uint64_t whole = (bytes + pageBytes - 1) / pageBytes * pageBytes;
+    madvise(region.begin, whole, MADV_HUGEPAGE);
+    bool moved = false;
+    try {
+      file.read(place.offset + at, {region.begin, bytes}, place.path);
+      mprotect(region.begin, whole, PROT_READ);
+      moved = mremap(region.begin, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, begin + at) !=
+              MAP_FAILED;
+    } catch (const Error &) { // can't be read: the pages that are mapped may still be
+    }
+    munmap(region.base, region.length); // what is left of it
+    if (moved && dropCache)
+      posix_fadvise(file.fd, static_cast<off_t>(place.offset + at), static_cast<off_t>(bytes),
+                    POSIX_FADV_DONTNEED);
+    return moved;
+  }
+
+  const WeightPlace place;
+  const OpenFile file;
+  uint8_t *const begin;
+  const bool dropCache;
+  std::atomic<bool> stop = false;
+  std::thread thread; ///< last: it uses the others
+};
+
+WeightMemory::WeightMemory(void *base, size_t length, uint8_t *first, size_t count)
+    : mapping(base), mappingBytes(length), begin(first), size(count) {}
+
+WeightMemory WeightMemory::move(const WeightPlace &place, bool dropCache) {
+  requireAligned(place);
+  if (place.bytes == 0)
+    return map(place);
+  const OpenFile file(place);
+  const HugeRegion region(place.bytes, PROT_NONE);
+  if (region.failed())
+    return map(place);
+  WeightMemory memory(region.base, region.length, region.begin, place.bytes);
+  mapFile(file, place, region.begin, MAP_FIXED);
+  memory.mover = std::make_unique<Mover>(place, region.begin, dropCache);
+  return memory;
+}
+
+void WeightMemory::finishMoving() {
+  if (mover)
+    mover->finish();
+}
+
+WeightMemory WeightMemory::map(const WeightPlace &place) {
+  requireAligned(place);
+  const OpenFile file(place);
+  if (place.bytes == 0)
+    return {nullptr, 0, nullptr, 0};
+  void *mapped = mapFile(file, place, nullptr, 0);
   return {mapped, place.bytes, static_cast<uint8_t *>(mapped), place.bytes};
 }
 
@@ -146,27 +251,28 @@ WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool
                                 const CopyProgress &progress) {
   if (place.bytes == 0)
     return map(place);
-  const size_t length = place.bytes + hugeBytes; // room to begin on a huge page
-  void *mapped = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED)
+  const HugeRegion region(place.bytes, PROT_READ | PROT_WRITE);
+  if (region.failed())
     fail(ErrorCode::Machine,
          "cannot get {} bytes to copy the weights of '{}' into: {}. Use --load=map.", place.bytes,
          place.path, errnoText(errno));
-  const auto address = reinterpret_cast<uintptr_t>(mapped);
-  auto *begin = static_cast<uint8_t *>(mapped) + (hugeBytes - address % hugeBytes) % hugeBytes;
-  WeightMemory memory(mapped, length, begin, place.bytes); // gives the mapping back on an error
-  madvise(begin, place.bytes, MADV_HUGEPAGE);
-  Copying(place, begin, dropCache, progress).run(std::max(threads, 1u));
-  mprotect(mapped, length, PROT_READ); // as a mapped file is: a stray write ends the program
+  // Gives the mapping back on an error.
+  WeightMemory memory(region.base, region.length, region.begin, place.bytes);
+  madvise(region.begin, place.bytes, MADV_HUGEPAGE);
+  Copying(place, region.begin, dropCache, progress).run(std::max(threads, 1u));
+  mprotect(region.base, region.length,
+           PROT_READ); // as a mapped file is: a stray write ends the program
   return memory;
 }
 
 WeightMemory::WeightMemory(WeightMemory &&other) noexcept
     : mapping(std::exchange(other.mapping, nullptr)),
       mappingBytes(std::exchange(other.mappingBytes, 0)),
-      begin(std::exchange(other.begin, nullptr)), size(std::exchange(other.size, 0)) {}
+      begin(std::exchange(other.begin, nullptr)), size(std::exchange(other.size, 0)),
+      mover(std::move(other.mover)) {}
 
 WeightMemory::~WeightMemory() {
+  mover.reset();
   if (mapping)
     munmap(mapping, mappingBytes);
 }

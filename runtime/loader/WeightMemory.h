@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -14,9 +15,10 @@ namespace inf {
 ///         processes share them and the kernel can drop them. Nothing is read ahead: which experts
 ///         are needed is known only later. How fast they stream depends on how large the pages are
 ///         that the kernel happens to have cached.
-///   Copy  read into anonymous huge pages: takes as long as reading the file, and memory of its
-///   own.
-enum class LoadMode { Map, Copy };
+///   Copy  read into anonymous huge pages first: takes as long as reading the file.
+///   Move  mapped at once; then a thread of low priority moves piece after piece into huge pages,
+///         at the same addresses, while the model runs.
+enum class LoadMode { Map, Copy, Move };
 
 /// Where the weights lie: [offset, offset + bytes) of a file of `fileBytes`.
 struct WeightPlace {
@@ -37,6 +39,12 @@ public:
   static WeightMemory copy(const WeightPlace &place, unsigned threads, bool dropCache,
                            const CopyProgress &progress);
 
+  /// Mapped; the moving goes on until all is moved or this is destroyed. When memory runs out, or
+  /// the file can't be read any more, what is left stays mapped. `dropCache` as above.
+  static WeightMemory move(const WeightPlace &place, bool dropCache);
+  /// Waits until a move has ended; at once for the other modes.
+  void finishMoving();
+
   WeightMemory(WeightMemory &&other) noexcept;
   WeightMemory &operator=(WeightMemory &&) = delete;
   ~WeightMemory();
@@ -44,13 +52,14 @@ public:
   std::span<const uint8_t> bytes() const { return {begin, size}; }
 
 private:
-  WeightMemory(void *base, size_t length, uint8_t *first, size_t count)
-      : mapping(base), mappingBytes(length), begin(first), size(count) {}
+  class Mover;
+  WeightMemory(void *base, size_t length, uint8_t *first, size_t count);
 
   void *mapping = nullptr;
   size_t mappingBytes = 0;
   const uint8_t *begin = nullptr; ///< in the mapping
   size_t size = 0;
+  std::unique_ptr<Mover> mover; ///< its thread ends before the mapping does
 };
 
 } // namespace inf

@@ -25,7 +25,7 @@ between the runs. LIST: numbers with commas.
   --batch LIST               sequences decoded together (1)
   -r, --repeat N             runs counted (3)
   --threads N|sweep          default: physical cores allowed; sweep: 1 to those
-  --load MODE                weights: map, copy (into huge pages), auto
+  --load MODE                weights: map, copy (into huge pages), auto: copy
   --stages                   where the time goes, in extra runs
   --no-roof                  leave the limits out: shorter, and no shares
   --json                     print one JSON object
@@ -185,7 +185,7 @@ int benchCommand(Arguments arguments, Output &out) {
   finishOptions(options, flags);
   const ModelOptions load = {options.modelPath, options.threads, options.load, options.verbose};
   const BenchReport report =
-      measureAll(loadModel(load, planThreads(SystemRoot{}, options.threads)), options);
+      measureAll(loadModel(load, planThreads(SystemRoot{}, options.threads), true), options);
   out.write(options.json ? benchJson(report) : benchText(report));
   return 0;
 }

@@ -16,9 +16,7 @@ void addModelOptions(CLI::App &app, ModelOptions &options) {
   app.add_flag("--verbose", options.verbose);
 }
 
-void addLoadOption(CLI::App &app, ModelOptions &options) {
-  app.add_option("--load", options.load);
-}
+void addLoadOption(CLI::App &app, ModelOptions &options) { app.add_option("--load", options.load); }
 
 ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose) {
   ThreadPlan plan = planThreads(SystemRoot{}, requested);
@@ -29,8 +27,10 @@ ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose) {
   return plan;
 }
 
-std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan) {
+std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan,
+                                       bool runsForLong) {
   LoadOptions load;
+  load.runsForLong = runsForLong;
   load.mode = parseLoadMode(options.load);
   load.threads = plan.threads;
   if (errorIsTerminal())

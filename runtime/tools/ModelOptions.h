@@ -14,7 +14,7 @@ namespace inf {
 struct ModelOptions {
   std::string path;
   std::optional<unsigned> threads; ///< nullopt: chosen from cores and limits (runtime/cpu)
-  std::string load = "auto";       ///< how weights come into memory: auto, map, copy
+  std::string load = "auto";       ///< how weights come into memory: auto, map, copy, move
   bool verbose = false;            ///< say which threads and why, and how weights were loaded
 };
 
@@ -29,7 +29,9 @@ ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose);
 
 /// The model, its weights read by the threads of the plan where they are copied; progress is shown
 /// on a terminal.
-std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan);
+/// `runsForLong`: for chooseLoad().
+std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan,
+                                       bool runsForLong = false);
 
 /// A session of one sequence with `context` tokens.
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
