@@ -15,8 +15,8 @@ constexpr std::string_view linearPrefix = "inf_linear_";
 constexpr std::string_view attentionPrefix = "inf_attention_";
 
 /// In the order of KernelIsa and of InputFormat.
-constexpr std::array<std::string_view, 5> isaNames = {"avx2", "avxvnni", "avx512", "avx512vnni",
-                                                      "avx512vbmi"};
+constexpr std::array<std::string_view, 6> isaNames = {"avx2",       "avxvnni",    "avx512",
+                                                      "avx512vnni", "avx512vbmi", "amx"};
 constexpr std::array<std::string_view, 2> inputNames = {"f32", "q8"};
 
 std::string_view activationSuffix(Activation activation) {

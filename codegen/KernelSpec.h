@@ -24,7 +24,8 @@ enum class KernelOp { Linear, Attention };
 ///   Avx2, Avx512         vpmaddubsw and vpmaddwd
 ///   AvxVnni, Avx512Vnni  vpdpbusd
 ///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb
-enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi };
+///   Amx                  tdpbssd on tiles of 16 rows; for few rows what Avx512Vnni does
+enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi, Amx };
 constexpr bool isWide(KernelIsa isa) { return isa >= KernelIsa::Avx512; }
 enum class Activation { None, Swiglu, SwigluClamped };
 /// How a product reads its input rows: as floats, or as runtime/abi/ActivationRows.h has them.
@@ -59,10 +60,10 @@ std::string kernelSymbol(const KernelSpec &spec);
 /// nullopt when the name is not one that kernelSymbol writes.
 std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
 /// nullopt when the generators can build it, else why not, in a sentence: rows beyond the register
-/// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without);
-/// q8 rows with dense weights; f32 rows or attention on an isa other than avx2 and avx512; vbmi for
-/// other weights than mxfp4; head_dim not a multiple of 16 up to 256; group beyond 16; block tokens
-/// not a power of two from 16 to 4096; ...
+/// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without, 16
+/// on AMX); q8 rows with dense weights; f32 rows or attention on an isa other than avx2 and avx512;
+/// vbmi for other weights than mxfp4; head_dim not a multiple of 16 up to 256; group beyond 16;
+/// block tokens not a power of two from 16 to 4096; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
 /// Exactly the features the kernel's instructions use (a test disassembles and compares).
 FeatureSet kernelFeatures(const KernelSpec &spec);

@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include "codegen/KernelSpec.h"
+#include "codegen/linear/Tiling.h"
 
 namespace inf {
 
 // Measured on Zen 4, 64 rows of 2880 columns by 1440 outputs: a kernel's products against those of
 // a loop of nothing but its dot instructions (64 bytes of vpdpbusd; 32 of vpmaddubsw and vpaddw). A
 // multiplication and an FMA for 8 dot products leave 0.8 to reach.
+static constexpr std::string_view amxRows =
+    "tiles of 16 rows by 16 outputs; fewer than 8 rows go to vpdpbusd. Run under an emulator "
+    "only; estimated at 0.3 to 0.59 of the bf16 tile peak, timing open";
 static constexpr std::string_view vbmiRows =
     "6 rows by 2 panels, codes looked up by one vpermb: 0.77 of the vpdpbusd peak";
 static constexpr std::string_view wideVnniRows =
@@ -24,7 +28,9 @@ static constexpr std::string_view avx512Rows =
     "8 rows: 16 of 32 registers hold sums, and row pointers fill the 15 general registers";
 static constexpr std::string_view avx2Rows =
     "2 rows: their sums take 8 of 16 registers; 4 rows would take all of them";
-static constexpr std::string_view kvRows = "one row's heads that share a kv head";
+// Against a loop of FMAs alone, 8 heads of 64, Zen 4, keys in L2 or L3.
+static constexpr std::string_view kvRows =
+    "one row's heads that share a kv head: 0.79 of the FMA peak (f32 0.83), avx2 0.69 (0.76)";
 
 /// Widest and fewest instructions first: vpdpbusd does in one what takes vpmaddubsw three, so
 /// AVX-VNNI's 32 bytes come before 64 bytes without it.
@@ -33,6 +39,8 @@ static void addQ8(std::vector<KernelChoice> &table) {
   const auto add = [&](KernelIsa isa, WeightFormat format, unsigned rows, std::string_view why) {
     table.push_back({KernelOp::Linear, isa, format, InputFormat::Q8, rows, why});
   };
+  for (WeightFormat format : {MXFP4, INT8, INT4, INT4A})
+    add(KernelIsa::Amx, format, amxtiles::tileRows, amxRows);
   add(KernelIsa::Avx512Vbmi, MXFP4, 6, vbmiRows);
   for (WeightFormat format : {MXFP4, INT8, INT4, INT4A}) {
     const bool inOnePass = format == INT4 || format == INT4A;
@@ -92,6 +100,8 @@ static unsigned mostQ8Rows(KernelIsa isa, WeightFormat weights) {
   case KernelIsa::Avx512Vnni:
   case KernelIsa::Avx512Vbmi:
     return 6;
+  case KernelIsa::Amx:
+    return amxtiles::tileRows;
   }
   return 0;
 }
@@ -103,6 +113,9 @@ static std::optional<std::string> whyNotQ8Rows(const KernelSpec &spec) {
   if (spec.isa == KernelIsa::Avx512Vbmi && spec.weights != WeightFormat::MXFP4)
     return fmt::format("{} needs no vpermb: its kernel is that for avx512vnni",
                        weightFormatName(spec.weights));
+  if (spec.isa == KernelIsa::Amx && spec.rows != amxtiles::tileRows)
+    return fmt::format("rows is {}, expected {}, the rows of a tile", spec.rows,
+                       amxtiles::tileRows);
   const unsigned most = mostQ8Rows(spec.isa, spec.weights);
   if (spec.rows == 0 || spec.rows > most)
     return fmt::format("rows is {}, expected 1 to {}, what the registers hold", spec.rows, most);
@@ -140,14 +153,16 @@ static bool hasF16Scales(WeightFormat format) {
   return isBlockFormat(format) && format != WeightFormat::MXFP4;
 }
 
-/// Whole zmm registers and AVX512F alone; AVX for vzeroupper. On AVX2, dense kernels without an
-/// activation only load, broadcast and multiply (AVX, FMA); integer work in ymm is AVX2.
+/// Whole zmm registers and AVX512F alone, but for words; AVX for vzeroupper. On AVX2, dense kernels
+/// without an activation only load, broadcast and multiply (AVX, FMA); integer work in ymm is AVX2.
 static FeatureSet floatFeatures(const KernelSpec &spec) {
   const FeatureSet base = FeatureSet{}.with(Feature::AVX);
-  if (isWide(spec.isa))
-    return base.with(Feature::AVX512F);
-  FeatureSet features = base.with(Feature::FMA);
   const bool linear = spec.op == KernelOp::Linear;
+  if (isWide(spec.isa)) // attention widens bf16 by vpermw
+    return !linear && spec.kv == WeightFormat::BF16
+               ? base.with(Feature::AVX512F).with(Feature::AVX512BW)
+               : base.with(Feature::AVX512F);
+  FeatureSet features = base.with(Feature::FMA);
   if (linear && (spec.weights == WeightFormat::F16 || hasF16Scales(spec.weights)))
     features = features.with(Feature::F16C);
   const bool integerDecode = spec.weights == WeightFormat::BF16 || isBlockFormat(spec.weights);
@@ -174,6 +189,11 @@ static FeatureSet q8Features(const KernelSpec &spec) {
     return spec.weights == WeightFormat::MXFP4 ? wideVnni.with(Feature::AVX512BW) : wideVnni;
   case KernelIsa::Avx512Vbmi:
     return wideVnni.with(Feature::AVX512VBMI);
+  case KernelIsa::Amx: { // vpshufb where codes are looked up
+    const FeatureSet tiles = wideVnni.with(Feature::AMXTILE).with(Feature::AMXINT8);
+    const bool lookedUp = spec.weights == WeightFormat::MXFP4 || spec.weights == WeightFormat::INT4;
+    return lookedUp ? tiles.with(Feature::AVX512BW) : tiles;
+  }
   }
   return base;
 }

@@ -34,7 +34,7 @@ public:
   static constexpr unsigned panelBytes = 16 * sizeof(float); ///< of outputs, biases, ... of a panel
 
   explicit LinearContext(const KernelSpec &kernelSpec)
-      : spec(kernelSpec), tiling(tilingOf(spec)), a(spec.isa, pointerCount() - 2, stashBytes()),
+      : spec(kernelSpec), tiling(tilingOf(spec)), a(spec.isa, pointerCount() - 2, frameBytes()),
         lanes(LanesEmitter::create(a)) {
     for (unsigned r = 0; r < pointerCount(); ++r)
       x.push_back(a.takeGeneral("row of x, stride or block offset"));
@@ -99,11 +99,15 @@ public:
 private:
   /// Float: two of the pointers may be strides, at least the few rows and the strides.
   unsigned pointerCount() const {
-    return spec.inputs == InputFormat::Q8 ? spec.rows + 2
+    return spec.inputs == InputFormat::Q8 ? vectorRows(spec) + 2
                                           : std::max(spec.rows, tiling.groupRows + 2);
   }
   /// Where results of gate and up wait for the activation: two Lanes16 a row.
-  uint32_t stashBytes() const { return isPair(spec) ? 2 * spec.rows * panelBytes : 0; }
+  uint32_t stashBytes() const { return isPair(spec) ? 2 * vectorRows(spec) * panelBytes : 0; }
+  /// The stash, or all that tiles need: never both at a time.
+  uint32_t frameBytes() const {
+    return spec.isa == KernelIsa::Amx ? std::max(amxtiles::frameBytes, stashBytes()) : stashBytes();
+  }
 };
 
 } // namespace inf

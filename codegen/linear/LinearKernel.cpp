@@ -8,11 +8,13 @@
 //       with swiglu: z of the gate panel and of the up panel are stashed in the frame
 //       y = activation(z) + residual
 //
-// The tiles: Tiling.h. Reductions, with drawings and register budgets: FloatReduction.cpp,
-// IntegerReduction.cpp. The epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
+// Calls of many rows on AMX tiles: AmxProduct.cpp. All else: tiles of registers as Tiling.h says,
+// reductions, with drawings and register budgets, in FloatReduction.cpp and IntegerReduction.cpp.
+// The epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
 #include <functional>
 
 #include "codegen/Generators.h"
+#include "codegen/linear/AmxProduct.h"
 #include "codegen/linear/Epilogue.h"
 #include "codegen/linear/Reduction.h"
 
@@ -37,13 +39,20 @@ public:
   KernelCode generate() {
     a.mov(context.weights, context.arg(offsetof(LinearArgs, weights)));
     a.xor_(context.outOffset, context.outOffset);
-    if (tiling.groupPanels > 1)
-      groupLoop();
-    panelLoop();
+    if (context.spec.isa == KernelIsa::Amx)
+      tilesOrVectors();
+    else
+      vectors();
     return a.finish(kernelSymbol(context.spec));
   }
 
 private:
+  void vectors() {
+    if (tiling.groupPanels > 1)
+      groupLoop();
+    panelLoop();
+  }
+  void tilesOrVectors();
   void groupLoop();
   void skipUnlessRowsAskForGroups(const Xbyak::Label &done);
   void panelLoop();
@@ -65,6 +74,17 @@ private:
   const Tiling &tiling;
   const unsigned panelsOfUnit;
 };
+
+void LinearGenerator::tilesOrVectors() {
+  Xbyak::Label manyRows, done;
+  a.cmp(context.arg(offsetof(LinearArgs, rows)), amxtiles::fewestRows);
+  a.jge(manyRows);
+  vectors();
+  a.jmp(done);
+  a.L(manyRows);
+  emitAmxProduct(context, epilogue);
+  a.L(done);
+}
 
 void LinearGenerator::groupLoop() {
   const unsigned units = tiling.groupPanels / panelsOfUnit;

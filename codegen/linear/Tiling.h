@@ -6,6 +6,19 @@
 
 namespace inf {
 
+/// Kernels on AMX tiles (AmxProduct.cpp).
+namespace amxtiles {
+inline constexpr unsigned tileRows = 16;  ///< of x in a tile: the row tile in a kernel's name
+inline constexpr unsigned groupRows = 64; ///< that use weights once expanded
+inline constexpr unsigned fewestRows = 8; ///< of a call; fewer are left to vpdpbusd
+inline constexpr unsigned frameBytes = 40 * 1024 + 128;
+} // namespace amxtiles
+
+/// Widest row tile in vector registers.
+inline unsigned vectorRows(const KernelSpec &spec) {
+  return spec.isa == KernelIsa::Amx ? 6 : spec.rows;
+}
+
 inline bool isPair(const KernelSpec &spec) { return spec.activation != Activation::None; }
 
 /// Panels are reduced in groups side by side as long as the number of rows says so and enough
@@ -29,7 +42,8 @@ inline Tiling tilingOf(const KernelSpec &spec) {
                             : Tiling{2, 1, 1, 1, spec.rows, false};
   if (!isWide(spec.isa))
     return {1, 0, 0, 0, spec.rows, true};
-  return {2, spec.rows, 5, Tiling::anyRows, spec.rows, true};
+  const unsigned rows = vectorRows(spec);
+  return {2, rows, 5, Tiling::anyRows, rows, true};
 }
 
 } // namespace inf

@@ -124,7 +124,7 @@ void compile(const CompileOptions &asked) {
 
 std::string importToJson(const std::string &checkpoint, const std::string &baseDirectory) {
   if (checkpoint.ends_with(".gguf"))
-    return writeModelJson(readGguf(checkpoint).desc, baseDirectory);
+    return writeModelJson(readGguf(checkpoint, {.tokenizer = false}).desc, baseDirectory);
   return writeModelJson(importHuggingFace(checkpoint), baseDirectory);
 }
 

@@ -141,7 +141,8 @@ LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
     GgufModel gguf = openGguf(options, options.input);
     loaded.module = importModel(context, options, gguf.desc);
     loaded.tokenizerJson = gguf.tokenizerJson;
-    loaded.chatTemplate = gguf.chatTemplate;
+    if (options.readsTokenizer) // a template is of no use to token ids
+      loaded.chatTemplate = gguf.chatTemplate;
   } else {
     loaded.module = importModel(context, options, readModel(options.input));
   }

@@ -171,6 +171,7 @@ void addReference(CLI::App &app, ReferenceFlags &flags) {
     CompileOptions &model = flags.options.model;
     model.weights = parseWeightsChoice(flags.weights);
     model.emit = EmitAs::Mlir;
+    model.readsTokenizer = false;
     model.report = say;
     reportReference(flags);
   });

@@ -31,6 +31,13 @@ Roof::Roof(ThreadPool &threadPool, const ByteSpans &payload)
       f32Loop(f32DotLoop(machineFeatures())),
       bandwidth(threadPool, payload, lastLevelCacheBytes().value_or(0), machineFeatures()) {}
 
+double Roof::lastBandwidth() const {
+  if (samples.empty())
+    return 0;
+  const auto &rates = samples.back().bandwidth;
+  return *std::max_element(rates.begin(), rates.end());
+}
+
 void Roof::sample() {
   Sample sample;
   for (unsigned kind = 0; kind < readKinds; ++kind)

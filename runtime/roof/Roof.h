@@ -34,6 +34,8 @@ public:
   Roof(ThreadPool &pool, const ByteSpans &payload);
 
   void sample();
+  /// Bytes/s of the last sample, the best of its loops; 0 before the first.
+  double lastBandwidth() const;
   RoofReport report() const;
 
 private:

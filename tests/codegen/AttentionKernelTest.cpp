@@ -192,6 +192,36 @@ TEST_P(AttentionKernel, HugeSinkTakesAllWeightFromTheKeys) {
     EXPECT_EQ(value, 0.0f);
 }
 
+TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
+  for (unsigned group : {1, 3, 8}) {
+    AttentionProblem problem(attentionSpec(GetParam(), 64, group));
+    std::fill(problem.sinks.begin(), problem.sinks.end(), 50.0f); // above every score
+    ExecutableKernel kernel(problem.spec);
+    checkAgainstReferences(problem, kernel, {3, 180});
+    EXPECT_NE(problem.run(kernel, {3, 180})[0], 0.0f);
+  }
+}
+
+TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
+  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
+    for (unsigned headDim : {16, 48, 64, 80}) {
+      KernelSpec spec = attentionSpec(GetParam(), headDim, 8);
+      spec.kv = format;
+      AttentionProblem problem(spec);
+      ExecutableKernel kernel(spec);
+      // The first block of positions lies last, so its values end the cache but for 64 bytes.
+      const std::vector<float> out = problem.run(kernel, {0, 63});
+      const auto *table = reinterpret_cast<const uint8_t *>(problem.args.blockTable);
+      const GuardedBytes guardedTable(std::vector<uint8_t>(table, table + sizeof(int32_t)));
+      const uint8_t *cache = problem.args.kvBase;
+      const GuardedBytes guardedCache(std::vector<uint8_t>(
+          cache, cache + positions / spec.blockTokens * problem.args.blockBytes - 64));
+      problem.args.blockTable = reinterpret_cast<const int32_t *>(guardedTable.data());
+      problem.args.kvBase = guardedCache.data();
+      EXPECT_THAT(bitsOf(problem.run(kernel, {0, 63})), ElementsAreArray(bitsOf(out)));
+    }
+}
+
 TEST_P(AttentionKernel, NanInAHeadsQueryStaysInThatHead) {
   AttentionProblem problem(attentionSpec(GetParam(), 32, 2));
   problem.q[0] = notANumber;

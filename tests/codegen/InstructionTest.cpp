@@ -68,12 +68,22 @@ struct Needs {
 
 constexpr Feature none = Feature::Count;
 constexpr Needs vectorInstructions[] = {
+    {"kmovd", Feature::AVX512BW, none},
+    {"kmovw", Feature::AVX512F, none},
     {"korw", Feature::AVX512F, none},
+    {"ldtilecfg", Feature::AMXTILE, none},
+    {"tdpbssd", Feature::AMXINT8, none},
+    {"tileloadd", Feature::AMXTILE, none},
+    {"tilerelease", Feature::AMXTILE, none},
+    {"tilestored", Feature::AMXTILE, none},
+    {"tilezero", Feature::AMXTILE, none},
     {"vaddps", Feature::AVX, Feature::AVX512F},
     {"vblendmps", none, Feature::AVX512F},
     {"vblendvps", Feature::AVX, none},
     {"vbroadcastss", Feature::AVX, Feature::AVX512F}, // from memory
     {"vcmpltps", Feature::AVX, Feature::AVX512F},
+    {"vcmpneqps", Feature::AVX, Feature::AVX512F},
+    {"vcmpnlt_uqps", Feature::AVX, Feature::AVX512F},
     {"vcvtdq2ps", Feature::AVX, Feature::AVX512F},
     {"vcvtph2ps", Feature::F16C, Feature::AVX512F},
     {"vcvtps2dq", Feature::AVX, Feature::AVX512F},
@@ -86,6 +96,8 @@ constexpr Needs vectorInstructions[] = {
     {"vmovaps", Feature::AVX, Feature::AVX512F},
     {"vmovd", Feature::AVX, Feature::AVX512F},
     {"vmovdqu", Feature::AVX, none},
+    {"vmovmskps", Feature::AVX, none},
+    {"vmovsd", Feature::AVX, Feature::AVX512F},
     {"vmovss", Feature::AVX, Feature::AVX512F},
     {"vmovups", Feature::AVX, Feature::AVX512F},
     {"vmulps", Feature::AVX, Feature::AVX512F},
@@ -100,6 +112,7 @@ constexpr Needs vectorInstructions[] = {
     {"vpermb", none, Feature::AVX512VBMI},
     {"vpermilps", Feature::AVX, Feature::AVX512F},
     {"vpermps", Feature::AVX2, Feature::AVX512F},
+    {"vpermw", none, Feature::AVX512BW},
     {"vpmaddubsw", Feature::AVX2, Feature::AVX512BW},
     {"vpmaddwd", Feature::AVX2, Feature::AVX512BW},
     {"vpmaxud", Feature::AVX2, Feature::AVX512F},
@@ -114,6 +127,7 @@ constexpr Needs vectorInstructions[] = {
     {"vrndscaleps", none, Feature::AVX512F},
     {"vroundps", Feature::AVX, none},
     {"vshuff64x2", none, Feature::AVX512F},
+    {"vshufps", Feature::AVX, Feature::AVX512F},
     {"vsubps", Feature::AVX, Feature::AVX512F},
     {"vxorps", Feature::AVX, Feature::AVX512DQ},
     {"vzeroupper", Feature::AVX, none},
@@ -121,8 +135,9 @@ constexpr Needs vectorInstructions[] = {
 
 /// Every x86-64 has these.
 constexpr std::string_view baseInstructions[] = {
-    "add", "and", "cmp",        "imul", "je",  "jg",  "jge",    "jl",  "jle", "jmp",  "lea", "mov",
-    "neg", "pop", "prefetcht1", "push", "ret", "shl", "movsxd", "shr", "sub", "test", "xor"};
+    "add",        "and",  "cmovg", "cmp", "imul", "je",     "jg",   "jge", "jl",
+    "jle",        "jmp",  "jne",   "lea", "mov",  "movsxd", "neg",  "or",  "pop",
+    "prefetcht1", "push", "ret",   "shl", "shr",  "sub",    "test", "xor"};
 
 /// Nothing when the instruction is in no table or has no such encoding.
 std::optional<FeatureSet> featuresOf(const std::string &text, bool evex) {
@@ -134,7 +149,7 @@ std::optional<FeatureSet> featuresOf(const std::string &text, bool evex) {
     const Feature feature = evex ? needs.evex : needs.vex;
     if (needs.mnemonic != mnemonic || feature == none)
       continue;
-    const bool scalar = mnemonic == "vmovss" || mnemonic == "vmovd";
+    const bool scalar = mnemonic == "vmovss" || mnemonic == "vmovd" || mnemonic == "vmovsd";
     const bool narrow = evex && !scalar && text.find("zmm") == std::string::npos;
     const FeatureSet set = FeatureSet{}.with(feature);
     return narrow ? set.with(Feature::AVX512VL) : set;

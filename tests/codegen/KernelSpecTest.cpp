@@ -14,14 +14,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr KernelIsa allIsas[] = {KernelIsa::Avx2, KernelIsa::AvxVnni, KernelIsa::Avx512,
-                                 KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi};
+constexpr KernelIsa allIsas[] = {KernelIsa::Avx2,       KernelIsa::AvxVnni,    KernelIsa::Avx512,
+                                 KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi, KernelIsa::Amx};
 
 /// Every combination, whether or not it can be generated.
 std::vector<KernelSpec> linearSpecs(KernelIsa isa, WeightFormat format) {
   std::vector<KernelSpec> specs;
   for (InputFormat inputs : {InputFormat::F32, InputFormat::Q8})
-    for (unsigned rows : {1, 2, 3, 4, 6, 8})
+    for (unsigned rows : {1, 2, 3, 4, 6, 8, 16})
       for (unsigned flags = 0; flags < 48; ++flags) {
         KernelSpec spec;
         spec.isa = isa, spec.weights = format, spec.inputs = inputs, spec.rows = rows;
@@ -142,13 +142,18 @@ TEST(WhyNotGenerable, Q8RowsNeedBlocksAndARowTileThatFits) {
   EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
   spec.rows = 7;
   EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("1 to 6"));
+  spec.isa = KernelIsa::Amx;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("rows is 7, expected 16"));
+  spec.rows = 16;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
   spec.rows = 0;
   EXPECT_TRUE(whyNotGenerable(spec));
 }
 
 TEST(WhyNotGenerable, AnIsaWithoutADifferenceIsNotAnotherKernel) {
   KernelSpec spec;
-  for (KernelIsa isa : {KernelIsa::AvxVnni, KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi}) {
+  for (KernelIsa isa :
+       {KernelIsa::AvxVnni, KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi, KernelIsa::Amx}) {
     spec = {}, spec.isa = isa;
     EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr(std::string(kernelIsaName(isa))));
     spec.op = KernelOp::Attention;
@@ -211,6 +216,8 @@ std::optional<KernelIsa> firstIsaFor(std::string_view target, WeightFormat forma
 }
 
 TEST(KernelTable, EachMachineGetsTheBestDotProductItHas) {
+  EXPECT_EQ(firstIsaFor("sapphirerapids", WeightFormat::MXFP4), KernelIsa::Amx);
+  EXPECT_EQ(firstIsaFor("amx", WeightFormat::INT4A), KernelIsa::Amx);
   EXPECT_EQ(firstIsaFor("znver4", WeightFormat::MXFP4), KernelIsa::Avx512Vbmi);
   EXPECT_EQ(firstIsaFor("znver5", WeightFormat::INT8), KernelIsa::Avx512Vnni);
   EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::MXFP4), KernelIsa::Avx512Vnni);

@@ -1,33 +1,16 @@
 #include "tests/codegen/VnniEmulation.h"
 
 #include <array>
-#include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <optional>
-
-#include <sys/ucontext.h>
-
-#include "runtime/base/Error.h"
 
 namespace inf::test {
 namespace {
 
-/// The three registers of `vpdpbusd ymm, ymm, ymm`.
-struct DotOperands {
-  unsigned to, unsignedBytes, signedBytes;
-};
-constexpr unsigned instructionBytes = 5;
-
-/// VEX.256.66.0F38.W0 50 /r with a register as its last operand: C4, RXB mmmmm, W vvvv L pp, 50,
-/// modrm; R, X, B and vvvv inverted.
-std::optional<DotOperands> decodeDot(const uint8_t *code) {
-  const unsigned map = code[1], fields = code[2], modrm = code[4];
-  if (code[0] != 0xC4 || (map & 0x1F) != 2 || (fields & 0x87) != 0x05 || code[3] != 0x50 ||
-      modrm >> 6 != 3)
-    return std::nullopt;
-  const unsigned r = map & 0x80 ? 0 : 8, b = map & 0x20 ? 0 : 8;
-  return DotOperands{r | (modrm >> 3 & 7), ~fields >> 3 & 15, b | (modrm & 7)};
+/// VEX.256.66.0F38.W0 50 /r with a register as its last operand: sums, unsigned bytes (vvvv),
+/// signed bytes (rm).
+bool isDot(const VexInstruction &instruction) {
+  return instruction.map == 2 && instruction.prefix == 1 && instruction.opcode == 0x50 &&
+         !instruction.wide && instruction.ymm && !instruction.hasMemory;
 }
 
 /// A saved ymm register, in the two places where a signal frame keeps it (Intel SDM volume 1,
@@ -58,10 +41,13 @@ private:
   uint8_t *const area;
 };
 
-void emulateDot(const SavedYmm &registers, DotOperands operands) {
-  SavedYmm::Bytes sums = registers.read(operands.to);
-  const SavedYmm::Bytes u = registers.read(operands.unsignedBytes);
-  const SavedYmm::Bytes s = registers.read(operands.signedBytes);
+bool emulateDot(const VexInstruction &instruction, ucontext_t &context) {
+  if (!isDot(instruction))
+    return false;
+  const SavedYmm registers(context);
+  SavedYmm::Bytes sums = registers.read(instruction.reg);
+  const SavedYmm::Bytes u = registers.read(instruction.vvvv);
+  const SavedYmm::Bytes s = registers.read(instruction.rm);
   for (size_t lane = 0; lane < 32; lane += 4) {
     int32_t sum;
     std::memcpy(&sum, &sums[lane], 4);
@@ -69,32 +55,12 @@ void emulateDot(const SavedYmm &registers, DotOperands operands) {
       sum += u[i] * static_cast<int8_t>(s[i]);
     std::memcpy(&sums[lane], &sum, 4);
   }
-  registers.write(operands.to, sums);
-}
-
-/// Leaves anything else to the default action, which the instruction then meets again.
-void onIllegalInstruction(int, siginfo_t *, void *frame) {
-  auto &context = *static_cast<ucontext_t *>(frame);
-  auto &rip = context.uc_mcontext.gregs[REG_RIP];
-  const std::optional<DotOperands> operands = decodeDot(reinterpret_cast<const uint8_t *>(rip));
-  if (!operands) {
-    signal(SIGILL, SIG_DFL);
-    return;
-  }
-  emulateDot(SavedYmm(context), *operands);
-  rip += instructionBytes;
+  registers.write(instruction.reg, sums);
+  return true;
 }
 
 } // namespace
 
-VnniEmulation::VnniEmulation() {
-  struct sigaction action {};
-  action.sa_sigaction = onIllegalInstruction;
-  action.sa_flags = SA_SIGINFO;
-  if (sigaction(SIGILL, &action, &previous) != 0)
-    fail(ErrorCode::Internal, "sigaction for SIGILL: {}", errnoText(errno));
-}
-
-VnniEmulation::~VnniEmulation() { sigaction(SIGILL, &previous, nullptr); }
+VnniEmulation::VnniEmulation() : handler(emulateDot) {}
 
 } // namespace inf::test

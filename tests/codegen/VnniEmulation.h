@@ -1,9 +1,8 @@
 // Runs AVX-VNNI kernels on machines without AVX-VNNI: their vpdpbusd raises SIGILL, and a handler
 // does in software what the instruction would have done (Intel SDM volume 2, VPDPBUSD, VEX.256).
-// Every other instruction that this machine lacks still ends the test.
 #pragma once
 
-#include <csignal>
+#include "tests/codegen/IllegalInstruction.h"
 
 namespace inf::test {
 
@@ -11,12 +10,9 @@ namespace inf::test {
 class VnniEmulation {
 public:
   VnniEmulation();
-  ~VnniEmulation();
-  VnniEmulation(const VnniEmulation &) = delete;
-  VnniEmulation &operator=(const VnniEmulation &) = delete;
 
 private:
-  struct sigaction previous {};
+  IllegalInstructionHandler handler;
 };
 
 } // namespace inf::test

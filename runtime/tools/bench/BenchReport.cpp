@@ -8,7 +8,7 @@ std::optional<double> bandwidthFraction(const BenchRun &run,
                                         const std::optional<RoofReport> &roof) {
   if (!roof || !run.bytesExact || roof->bandwidth.best <= 0)
     return std::nullopt;
-  return run.bytesPerSecond() / roof->bandwidth.best;
+  return run.bandwidthFraction();
 }
 
 std::optional<double> computeFraction(const BenchRun &run, const std::optional<RoofReport> &roof,

@@ -39,6 +39,16 @@ double BenchRun::bytesPerSecond() const {
   return median(std::move(rates));
 }
 
+std::optional<double> BenchRun::bandwidthFraction() const {
+  std::vector<double> shares;
+  for (size_t i = 0; i < std::min(seconds.size(), bandwidth.size()); ++i)
+    if (bandwidth[i] > 0)
+      shares.push_back(rate(static_cast<double>(bytes[i]), seconds[i]) / bandwidth[i]);
+  if (shares.empty())
+    return std::nullopt;
+  return median(std::move(shares));
+}
+
 std::optional<double> BenchRun::operationsPerSecond() const {
   if (!macs)
     return std::nullopt;
@@ -121,21 +131,30 @@ void Runner::fill(uint64_t sequence, uint64_t tokens) {
   runPrompt(sequence, tokens);
 }
 
+/// A sample for the repeat before it and for the one behind it.
+void Runner::sampleRoof(BenchRun &run) {
+  if (!roof)
+    return;
+  roof->sample();
+  if (!run.bandwidth.empty())
+    run.bandwidth.back() = std::max(run.bandwidth.back(), roof->lastBandwidth());
+  if (run.bandwidth.size() < options.repeat)
+    run.bandwidth.push_back(roof->lastBandwidth());
+}
+
 void Runner::repeat(BenchRun &run, const std::function<void()> &prepare,
                     const std::function<void()> &measured) {
   if (timer)
     timer->clear();
   for (uint64_t i = 0; i < options.repeat; ++i) {
     prepare();
-    if (roof)
-      roof->sample();
+    sampleRoof(run);
     startCounting();
     measured();
     run.seconds.push_back(seconds);
     run.bytes.push_back(bytes);
   }
-  if (roof)
-    roof->sample();
+  sampleRoof(run);
   run.macs = macs;
   run.bytesExact = bytesExact;
   run.hash = hash;

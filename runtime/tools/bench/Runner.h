@@ -20,17 +20,22 @@ enum class RunKind { Prefill, Decode };
 /// One measurement, repeated.
 struct BenchRun {
   RunKind kind = RunKind::Prefill;
-  uint64_t tokens = 0;          ///< of a sequence, in one repeat
-  uint64_t context = 0;         ///< tokens that a sequence held before the first repeat
-  uint64_t batch = 1;           ///< sequences decoded together
-  std::vector<double> seconds;  ///< [repeat]
-  std::vector<uint64_t> bytes;  ///< [repeat]
+  uint64_t tokens = 0;         ///< of a sequence, in one repeat
+  uint64_t context = 0;        ///< tokens that a sequence held before the first repeat
+  uint64_t batch = 1;          ///< sequences decoded together
+  std::vector<double> seconds; ///< [repeat]
+  std::vector<uint64_t> bytes; ///< [repeat]
+  /// [repeat] bytes/s: the better of the samples before and after it; empty: not sampled. On a
+  /// shared machine the limit of one moment is not that of another.
+  std::vector<double> bandwidth;
   bool bytesExact = true;       ///< false: an upper bound (ModelWork.h)
   std::optional<uint64_t> macs; ///< of a repeat
   uint64_t hash = 0;            ///< of the last step's logits
 
   double tokensPerSecond() const; ///< medians over the repeats; all sequences together
   double bytesPerSecond() const;
+  /// Median over the repeats of each one's bytes/s over `bandwidth`; nullopt: not sampled.
+  std::optional<double> bandwidthFraction() const;
   std::optional<double> operationsPerSecond() const; ///< 2 per multiply-accumulate
 };
 
@@ -50,6 +55,7 @@ private:
   void runPrompt(uint64_t sequence, uint64_t tokens);
   void decodeSteps(uint64_t steps, uint64_t batch);
   void step(std::span<const RowRequest> rows, uint64_t bytesOfKv);
+  void sampleRoof(BenchRun &run);
   /// options.repeat times: what isn't timed, a sample of the roof, what is.
   void repeat(BenchRun &run, const std::function<void()> &prepare,
               const std::function<void()> &measured);

@@ -79,7 +79,8 @@ TEST_F(BenchCommand, theRoofOfTheSameRunGivesEverySpeedAShare) {
   EXPECT_GT(roof["int8_top_s"].get<double>(), 0);
   EXPECT_GT(roof["f32_tflop_s"].get<double>(), 0);
   for (const Json &run : result["runs"])
-    EXPECT_NEAR(run["bandwidth_fraction"].get<double>(), run["gb_s"].get<double>() / best, 1e-9);
+    // Each run is held against the samples around it, and none of them is above the best.
+    EXPECT_GE(run["bandwidth_fraction"].get<double>(), run["gb_s"].get<double>() / best - 1e-9);
 }
 
 TEST_F(BenchCommand, integerKernelsAreHeldAgainstTheIntegerPeak) {

@@ -1,0 +1,380 @@
+// Attention of the query heads that share a kv head (codegen/KernelArgs.h, AttentionArgs).
+//
+//   position   0        16        32        48        64      tiles of 16 keys on the absolute grid
+//              |  ####   |  tile   |  tile   |  ###    |       #: firstKey .. lastKey
+//               partial   whole step of 2     partial
+//   for each step, ascending:
+//     scores    z[h][16 keys] = (sum over d, ascending, of K[d][16 keys] * q[h][d]) * scale
+//     softmax   per head: m' = max(m, max z);  p = exp(z - m');  alpha = exp(m - m')
+//               sum = sum * alpha + hsum(p)  (one FMA)
+//     values    per 16 dimensions: acc = acc * alpha;  acc += p[h][key] * V[key][16 dims],
+//     ascending
+//   out = acc / sum;  out itself is the accumulator.
+//
+// A whole step is 1, 2 or 4 full tiles of one block: each number of the cache is then widened once
+// for all heads (of a sub-group), each scalar broadcast once for all tiles, and the accumulators
+// are loaded and stored once. What is left, at a window's start and at the newest keys, goes tile
+// by tile through a second body, which turns lanes outside the range into z = -inf, so p = 0, and
+// never touches their values. Stale keys and values may thus hold anything, NaN included.
+//
+// While a step computes, the same step of the next block is fetched: a head's keys in a block are
+// a few KB, too short a stream for the hardware to get ahead of.
+#include <algorithm>
+
+#include "codegen/Generators.h"
+#include "codegen/attention/AttentionContext.h"
+#include "codegen/attention/HeadFold.h"
+#include "codegen/attention/OuterProduct.h"
+#include "codegen/attention/Softmax.h"
+
+namespace inf {
+namespace {
+
+unsigned log2Of(unsigned powerOfTwo) { return static_cast<unsigned>(__builtin_ctz(powerOfTwo)); }
+
+/// Of two neighbours, dimensions of a key or lines of a value.
+CacheLine::Part halfOf(unsigned index) {
+  return index % 2 == 0 ? CacheLine::Part::LowHalf : CacheLine::Part::HighHalf;
+}
+
+class AttentionGenerator : AttentionContext {
+public:
+  using AttentionContext::AttentionContext;
+  static constexpr unsigned scoreStep = 4; ///< dimensions in a turn of the loop over them
+
+  KernelCode generate();
+
+private:
+  void start();
+  void clearOut();
+  void findFirstTile();
+  void stepLoop();
+  void locateTile();
+  void jumpUnlessWhole(const Xbyak::Label &partial);
+  void wholeStep();
+  void partialTile();
+  void advance(unsigned tiles);
+
+  void scores(HeadRange range, unsigned tiles, bool fetch);
+  void findNextBlock(const Gpr &toNext);
+  void fetchNextBlock(const Gpr &cursor, const Gpr &toNext, unsigned tiles);
+
+  template <typename Body> void forEachPass(Body body);
+  void accumulate(HeadRange range, unsigned lines, const Gpr &d, const auto &body);
+  void scaleByAlpha(HeadRange range, const HeadSums &acc, const Address &alphaLine);
+  void addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc,
+                const Address &value, const Address &p);
+  void wholeValues(HeadRange range);
+  void partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane);
+  void divideBySum();
+
+  Softmax softmax{*this};
+};
+
+KernelCode AttentionGenerator::generate() {
+  start();
+  softmax.start();
+  clearOut();
+  findFirstTile();
+  stepLoop();
+  divideBySum();
+  return a.finish(kernelSymbol(spec));
+}
+
+void AttentionGenerator::start() {
+  a.lea(frame, a.ptr[a.rsp + alignmentSlack]);
+  a.and_(frame, -64);
+  a.mov(q, arg(offsetof(AttentionArgs, q)));
+  a.mov(out, arg(offsetof(AttentionArgs, out)));
+}
+
+void AttentionGenerator::clearOut() {
+  const Gpr offset = a.takeGeneral("offset");
+  const Lanes16 zero = lanes->take("zero");
+  lanes->setZero(zero);
+  a.loopBelow(offset, spec.group * headBytes(), lineBytes,
+              [&] { lanes->store(out + offset, zero); });
+}
+
+/// position = firstKey rounded down to a tile;  table and inBlock follow from it.
+void AttentionGenerator::findFirstTile() {
+  a.mov(position, arg(offsetof(AttentionArgs, firstKey)));
+  a.and_(position, -static_cast<int>(tileKeys));
+  a.mov(table, position);
+  a.shr(table, static_cast<int>(log2Of(spec.blockTokens)));
+  a.shl(table, 2);
+  a.add(table, arg(offsetof(AttentionArgs, blockTable)));
+  a.mov(inBlock, position);
+  a.and_(inBlock, spec.blockTokens - 1);
+  a.imul(inBlock, inBlock, static_cast<int>(valueRowBytes()));
+}
+
+void AttentionGenerator::stepLoop() {
+  Xbyak::Label top, partial, next;
+  a.L(top);
+  locateTile();
+  jumpUnlessWhole(partial);
+  wholeStep();
+  advance(shape.tiles);
+  a.jmp(next);
+  a.L(partial);
+  partialTile();
+  advance(1);
+  a.L(next);
+  a.cmp(position, arg(offsetof(AttentionArgs, lastKey)));
+  a.jle(top);
+}
+
+/// Keys and values of one tile have the same size, so one offset serves both.
+void AttentionGenerator::locateTile() {
+  a.movsxd(keys, a.dword[table]);
+  a.imul(keys, arg(offsetof(AttentionArgs, blockBytes)));
+  a.add(keys, arg(offsetof(AttentionArgs, kvBase)));
+  a.add(keys, inBlock);
+  a.mov(values, keys);
+  a.add(keys, arg(offsetof(AttentionArgs, keyOffset)));
+  a.add(values, arg(offsetof(AttentionArgs, valueOffset)));
+}
+
+/// A whole step begins on its own grid, so it lies in one block.
+void AttentionGenerator::jumpUnlessWhole(const Xbyak::Label &partial) {
+  const Gpr last = a.takeGeneral("last position of the step");
+  const unsigned stepKeys = shape.tiles * tileKeys;
+  a.test(position.cvt32(), stepKeys - 1);
+  a.jnz(partial);
+  a.cmp(position, arg(offsetof(AttentionArgs, firstKey)));
+  a.jl(partial);
+  a.lea(last, a.ptr[position + (stepKeys - 1)]);
+  a.cmp(last, arg(offsetof(AttentionArgs, lastKey)));
+  a.jg(partial);
+}
+
+void AttentionGenerator::wholeStep() {
+  for (HeadRange range : shape.heads)
+    scores(range, shape.tiles, range.first == 0);
+  softmax.update(shape.tiles, nullptr);
+  for (HeadRange range : shape.heads)
+    wholeValues(range);
+}
+
+void AttentionGenerator::partialTile() {
+  for (HeadRange range : shape.heads)
+    scores(range, 1, range.first == 0);
+  const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
+  Xbyak::Label startsInside, endsInside;
+  a.mov(firstLane, arg(offsetof(AttentionArgs, firstKey)));
+  a.sub(firstLane, position);
+  a.jge(startsInside);
+  a.xor_(firstLane, firstLane);
+  a.L(startsInside);
+  a.mov(lastLane, arg(offsetof(AttentionArgs, lastKey)));
+  a.sub(lastLane, position);
+  a.cmp(lastLane, tileKeys - 1);
+  a.jle(endsInside);
+  a.mov(lastLane, tileKeys - 1);
+  a.L(endsInside);
+  {
+    const LaneMask outside = lanes->outside(firstLane, lastLane);
+    softmax.update(1, &outside);
+  }
+  for (HeadRange range : shape.heads)
+    partialValues(range, firstLane, lastLane);
+}
+
+void AttentionGenerator::advance(unsigned tiles) {
+  Xbyak::Label sameBlock;
+  a.add(position, tiles * tileKeys);
+  a.add(inBlock, tiles * tileBytes());
+  a.cmp(inBlock, spec.blockTokens / tileKeys * tileBytes());
+  a.jl(sameBlock);
+  a.xor_(inBlock, inBlock);
+  a.add(table, 4);
+  a.L(sameBlock);
+}
+
+/// toNext = bytes from this block to the next, 0 when no key lies there.
+void AttentionGenerator::findNextBlock(const Gpr &toNext) {
+  Xbyak::Label none;
+  const Gpr current = a.takeGeneral("this block");
+  a.mov(toNext, position);
+  a.or_(toNext, spec.blockTokens - 1);
+  a.sub(toNext, arg(offsetof(AttentionArgs, lastKey)));
+  a.mov(current, 0);
+  a.jge(none);
+  a.movsxd(toNext, a.dword[table + 4]);
+  a.movsxd(current, a.dword[table]);
+  a.sub(toNext, current);
+  a.imul(toNext, arg(offsetof(AttentionArgs, blockBytes)));
+  a.mov(current, toNext);
+  a.L(none);
+  a.mov(toNext, current);
+}
+
+/// The lines of keys that `cursor` goes through in one turn of scores(), and as many of values.
+void AttentionGenerator::fetchNextBlock(const Gpr &cursor, const Gpr &toNext, unsigned tiles) {
+  const unsigned bytes = scoreStep * tileKeys * elementBytes;
+  const Gpr at = a.takeGeneral("what to fetch");
+  a.lea(at, a.ptr[cursor + toNext]);
+  for (unsigned region = 0; region < 2; ++region) {
+    for (unsigned tile = 0; tile < tiles; ++tile)
+      for (unsigned byte = 0; byte < bytes; byte += lineBytes)
+        a.prefetcht1(a.ptr[at + tile * tileBytes() + byte]);
+    if (region == 0) {
+      a.sub(at, keys);
+      a.add(at, values);
+    }
+  }
+}
+
+/// z[h][16 keys] of each tile into the frame. Four dimensions a turn: head_dim is a multiple of 16.
+void AttentionGenerator::scores(HeadRange range, unsigned tiles, bool fetch) {
+  const Gpr d = a.takeGeneral("dimension"), cursor = a.takeGeneral("key cursor");
+  const Gpr toNext = a.takeGeneral("to the next block");
+  const OuterProduct product(a, *lanes, spec.kv);
+  const HeadSums z = takeHeadSums(*lanes, tiles, range.count);
+  for (const std::vector<Lanes16> &tile : z)
+    for (const Lanes16 &score : tile)
+      lanes->setZero(score);
+  if (fetch)
+    findNextBlock(toNext);
+  a.mov(cursor, keys);
+  a.loopBelow(d, spec.headDim, scoreStep, [&] {
+    for (unsigned i = 0; i < scoreStep; ++i) {
+      std::vector<CacheLine> lines;
+      std::vector<Address> scalars;
+      for (unsigned tile = 0; tile < tiles; ++tile)
+        lines.push_back({cursor + (tile * tileBytes() + i * tileKeys * elementBytes), halfOf(i)});
+      for (unsigned h = 0; h < range.count; ++h)
+        scalars.push_back(q + d * floatBytes + ((range.first + h) * headBytes() + i * floatBytes));
+      product.emit(z, lines, scalars);
+    }
+    if (fetch)
+      fetchNextBlock(cursor, toNext, tiles);
+    a.add(cursor, scoreStep * tileKeys * elementBytes);
+  });
+  for (unsigned tile = 0; tile < tiles; ++tile)
+    for (unsigned h = 0; h < range.count; ++h) {
+      lanes->multiplyBroadcast(z[tile][h], args + offsetof(AttentionArgs, scale));
+      lanes->store(
+          frame + (layout.scores + tile * layout.scoreTileBytes + (range.first + h) * lineBytes),
+          z[tile][h]);
+    }
+}
+
+/// body(lines, d) for all dimensions, `lines` times sixteen of them from d on.
+template <typename Body> void AttentionGenerator::forEachPass(Body body) {
+  const Gpr d = a.takeGeneral("first dimension");
+  const unsigned passDims = shape.valueLines * 16, rest = spec.headDim % passDims;
+  a.loopBelow(d, spec.headDim - rest, passDims, [&] { body(shape.valueLines, d); });
+  if (rest != 0) // d is where the loop ended
+    body(rest / 16, d);
+}
+
+/// Loads the accumulators of the sub-group and of the lines from d on, body(acc), stores them.
+void AttentionGenerator::accumulate(HeadRange range, unsigned lines, const Gpr &d,
+                                    const auto &body) {
+  const HeadSums acc = takeHeadSums(*lanes, lines, range.count);
+  const auto at = [&](unsigned line, unsigned h) {
+    return out + d * floatBytes + ((range.first + h) * headBytes() + line * lineBytes);
+  };
+  for (unsigned line = 0; line < lines; ++line)
+    for (unsigned h = 0; h < range.count; ++h)
+      lanes->load(acc[line][h], at(line, h));
+  body(acc);
+  for (unsigned line = 0; line < lines; ++line)
+    for (unsigned h = 0; h < range.count; ++h)
+      lanes->store(at(line, h), acc[line][h]);
+}
+
+void AttentionGenerator::scaleByAlpha(HeadRange range, const HeadSums &acc,
+                                      const Address &alphaLine) {
+  Xbyak::Label unchanged;
+  a.cmp(a.dword[frame + layout.changed], 0);
+  a.je(unchanged);
+  for (unsigned h = 0; h < range.count; ++h) {
+    const VectorRegister alpha = lanes->takeRegister("alpha");
+    a.vbroadcastss(alpha, a.dword[alphaLine + laneOfHead(range.first + h) * floatBytes]);
+    for (const std::vector<Lanes16> &line : acc)
+      for (const VectorRegister &part : line[h].parts)
+        a.vmulps(part, part, alpha);
+  }
+  a.L(unchanged);
+}
+
+/// acc[line][h] += V[line] * p[h]; `p` is head 0's.
+void AttentionGenerator::addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc,
+                                  const Address &value, const Address &p) {
+  std::vector<CacheLine> lines;
+  std::vector<Address> scalars;
+  for (unsigned line = 0; line < acc.size(); ++line) {
+    const bool paired = (line ^ 1) < acc.size();
+    lines.push_back(
+        {value + line * 16 * elementBytes, paired ? halfOf(line) : CacheLine::Part::Alone});
+  }
+  for (unsigned h = 0; h < range.count; ++h)
+    scalars.push_back(p + (range.first + h) * lineBytes);
+  product.emit(acc, lines, scalars);
+}
+
+void AttentionGenerator::wholeValues(HeadRange range) {
+  const Gpr cursor = a.takeGeneral("value cursor"), p = a.takeGeneral("frame, a tile on");
+  const Gpr tile = a.takeGeneral("tile's line");
+  const OuterProduct product(a, *lanes, spec.kv);
+  forEachPass([&](unsigned lines, const Gpr &d) {
+    a.lea(cursor, a.ptr[values + d * static_cast<int>(elementBytes)]);
+    a.mov(p, frame);
+    accumulate(range, lines, d, [&](const HeadSums &acc) {
+      a.loopBelow(tile, shape.tiles * lineBytes, lineBytes, [&] {
+        scaleByAlpha(range, acc, frame + tile + layout.alpha);
+        for (unsigned key = 0; key < tileKeys; ++key)
+          addValue(product, range, acc, cursor + key * valueRowBytes(),
+                   p + (layout.scores + key * floatBytes));
+        a.add(cursor, tileBytes());
+        a.add(p, layout.scoreTileBytes);
+      });
+    });
+  });
+}
+
+void AttentionGenerator::partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane) {
+  const Gpr lane = a.takeGeneral("lane"), cursor = a.takeGeneral("value cursor");
+  const OuterProduct product(a, *lanes, spec.kv);
+  forEachPass([&](unsigned lines, const Gpr &d) {
+    a.imul(cursor, firstLane, static_cast<int>(valueRowBytes()));
+    a.add(cursor, values);
+    a.lea(cursor, a.ptr[cursor + d * static_cast<int>(elementBytes)]);
+    accumulate(range, lines, d, [&](const HeadSums &acc) {
+      Xbyak::Label top;
+      scaleByAlpha(range, acc, frame + layout.alpha);
+      a.mov(lane, firstLane);
+      a.L(top);
+      addValue(product, range, acc, Address(cursor), frame + lane * floatBytes + layout.scores);
+      a.add(cursor, valueRowBytes());
+      a.add(lane, 1);
+      a.cmp(lane, lastLane);
+      a.jle(top);
+    });
+  });
+}
+
+/// out[h] = acc[h] / sum[h]
+void AttentionGenerator::divideBySum() {
+  const Gpr d = a.takeGeneral("offset"), row = a.takeGeneral("row of out");
+  const Lanes16 sum = lanes->take("sum"), acc = lanes->take("accumulator");
+  a.mov(row, out);
+  for (unsigned h = 0; h < spec.group; ++h) {
+    lanes->broadcast(sum, frame + (layout.sum + laneOfHead(h) * floatBytes));
+    a.loopBelow(d, headBytes(), lineBytes, [&] {
+      lanes->load(acc, row + d);
+      lanes->divide(acc, acc, sum);
+      lanes->store(row + d, acc);
+    });
+    a.add(row, headBytes());
+  }
+}
+
+} // namespace
+
+KernelCode generateAttention(const KernelSpec &spec) { return AttentionGenerator(spec).generate(); }
+
+} // namespace inf

@@ -1,0 +1,66 @@
+#include "codegen/attention/AttentionShape.h"
+
+#include <algorithm>
+
+namespace inf {
+namespace {
+
+/// Eight heads by two lines take 16 accumulators of 32 and load 10 times for 16 FMAs; more heads at
+/// once would leave one line, at 9 loads for 8. On AVX2 six heads by one line take 12 of 16.
+unsigned mostHeads(KernelIsa isa) { return isWide(isa) ? 8 : 6; }
+
+std::vector<HeadRange> nearEqual(unsigned group, unsigned most) {
+  const unsigned parts = (group + most - 1) / most;
+  std::vector<HeadRange> ranges;
+  for (unsigned part = 0; part < parts; ++part) {
+    const unsigned first = group * part / parts, end = group * (part + 1) / parts;
+    ranges.push_back({first, end - first});
+  }
+  return ranges;
+}
+
+/// The register budget of codegen/attention/OuterProduct.h; two of 32 may be tables.
+bool fits(KernelIsa isa, unsigned heads, unsigned lines) {
+  const unsigned parts = isWide(isa) ? 1 : 2, registers = isWide(isa) ? 30 : 16;
+  return heads * lines * parts + std::min(heads, lines * parts) + 1 <= registers;
+}
+
+unsigned tilesOfStep(const KernelSpec &spec, unsigned heads) {
+  for (unsigned tiles : {4u, 2u})
+    if (tiles * AttentionShape::tileKeys <= spec.blockTokens && fits(spec.isa, heads, tiles))
+      return tiles;
+  return 1;
+}
+
+/// As many as fit, at most 8, and so that the passes over the dimensions are near equal; in zmm an
+/// even number, since two lines of bf16 are widened from the same 64 bytes.
+unsigned linesOfValues(const KernelSpec &spec, unsigned heads) {
+  const unsigned lines = spec.headDim / 16;
+  unsigned most = 1;
+  while (most < std::min(lines, 8u) && fits(spec.isa, heads, most + 1))
+    ++most;
+  const unsigned passes = (lines + most - 1) / most;
+  const unsigned equal = (lines + passes - 1) / passes;
+  return isWide(spec.isa) && equal > 1 ? equal / 2 * 2 : equal;
+}
+
+unsigned mostTogether(const std::vector<HeadRange> &heads) {
+  unsigned most = 0;
+  for (HeadRange range : heads)
+    most = std::max(most, range.count);
+  return most;
+}
+
+} // namespace
+
+AttentionShape::AttentionShape(const KernelSpec &spec)
+    : heads(nearEqual(spec.group, mostHeads(spec.isa))),
+      tiles(tilesOfStep(spec, mostTogether(heads))),
+      valueLines(linesOfValues(spec, mostTogether(heads))) {}
+
+AttentionFrame::AttentionFrame(const AttentionShape &shape, unsigned group)
+    : scoreTileBytes(group * lineBytes), scores(0), maximum(shape.tiles * scoreTileBytes),
+      alpha(maximum + shape.tiles * lineBytes), runningMaximum(alpha + shape.tiles * lineBytes),
+      sum(runningMaximum + lineBytes), changed(sum + lineBytes), bytes(changed + lineBytes) {}
+
+} // namespace inf

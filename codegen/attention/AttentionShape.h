@@ -1,0 +1,40 @@
+// How attention is cut to the registers: plain numbers, derived from the spec.
+#pragma once
+
+#include <vector>
+
+#include "codegen/KernelSpec.h"
+
+namespace inf {
+
+/// Heads first .. first + count - 1, together in registers.
+struct HeadRange {
+  unsigned first, count;
+};
+
+struct AttentionShape {
+  explicit AttentionShape(const KernelSpec &spec);
+
+  static constexpr unsigned tileKeys = 16;
+
+  std::vector<HeadRange> heads; ///< near-equal sub-groups
+  unsigned tiles;               ///< of a whole step: 1, 2 or 4, all in one block
+  unsigned valueLines;          ///< 16 dimensions each, with one accumulator a head
+};
+
+/// Where the state of the heads lies in the frame, in bytes from its aligned start. One float a
+/// head stands in lane laneOfHead(head) of a line of sixteen (codegen/attention/HeadFold.h).
+struct AttentionFrame {
+  explicit AttentionFrame(const AttentionShape &shape, unsigned group);
+
+  static constexpr unsigned lineBytes = 64;
+
+  unsigned scoreTileBytes;      ///< [group] lines
+  unsigned scores;              ///< z, then p: [tiles][group][16 keys]
+  unsigned maximum, alpha;      ///< m' and exp(m - m') of each tile: [tiles] lines
+  unsigned runningMaximum, sum; ///< a line each
+  unsigned changed;             ///< 0 when every alpha of the step is 1: 32 bits
+  unsigned bytes;
+};
+
+} // namespace inf

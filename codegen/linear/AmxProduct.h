@@ -1,0 +1,12 @@
+// A linear kernel's path on AMX tiles, for q8 rows.
+#pragma once
+
+#include "codegen/linear/Epilogue.h"
+
+namespace inf {
+
+/// Emits all panels and rows of the call, into y. Expects context.weights and context.outOffset at
+/// their start, and takes the registers that row pointers had: context.x is empty from here on.
+void emitAmxProduct(LinearContext &context, Epilogue &epilogue);
+
+} // namespace inf

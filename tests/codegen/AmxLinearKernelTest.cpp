@@ -1,0 +1,221 @@
+// Linear kernels on AMX tiles: the bits of every other q8 kernel. Where this machine has no AMX,
+// TileEmulation runs the tile instructions.
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/linear/Tiling.h"
+#include "tests/codegen/LinearProblem.h"
+#include "tests/codegen/PackedWeights.h"
+#include "tests/codegen/TileEmulation.h"
+
+namespace inf::test {
+namespace {
+
+using testing::ElementsAreArray;
+
+constexpr unsigned seed = 20260301; // fixed: a failure repeats with the same command
+constexpr WeightFormat allFormats[] = {WeightFormat::MXFP4, WeightFormat::INT8, WeightFormat::INT4,
+                                       WeightFormat::INT4A};
+constexpr Activation allActivations[] = {Activation::None, Activation::Swiglu,
+                                         Activation::SwigluClamped};
+
+KernelSpec q8Spec(KernelIsa isa, WeightFormat format) {
+  KernelSpec spec;
+  spec.inputs = InputFormat::Q8, spec.isa = isa, spec.weights = format;
+  spec.rows = isa == KernelIsa::Amx ? amxtiles::tileRows : 6;
+  return spec;
+}
+
+KernelSpec amxSpec(WeightFormat format) { return q8Spec(KernelIsa::Amx, format); }
+
+/// The same kernel by vpdpbusd.
+KernelSpec vnniSpec(KernelSpec spec) {
+  spec.isa = KernelIsa::Avx512Vnni, spec.rows = 6;
+  return spec;
+}
+
+bool machineHasTiles() { return machineRuns(KernelIsa::Amx); }
+
+class AmxLinearKernel : public testing::Test {
+protected:
+  void SetUp() override {
+    const FeatureSet emulated = FeatureSet{}.with(Feature::AMXTILE).with(Feature::AMXINT8);
+    const FeatureSet missing = emulated.missing(missingFor(KernelIsa::Amx));
+    if (!missing.empty())
+      GTEST_SKIP() << "this machine lacks " << missing.toString();
+  }
+
+  TileEmulation emulation;
+};
+
+void expectVnniBits(const KernelSpec &spec, LinearProblem &problem, const std::string &what = "") {
+  const std::vector<uint32_t> expected = bitsOf(runLinear(vnniSpec(spec), problem));
+  ASSERT_THAT(bitsOf(runLinear(spec, problem)), ElementsAreArray(expected))
+      << traceOf(spec, problem.shape, seed) << " " << what;
+}
+
+void expectVnniBits(const KernelSpec &spec, LinearShape shape) {
+  LinearProblem problem(spec, shape, seed);
+  expectVnniBits(spec, problem);
+}
+
+TEST_F(AmxLinearKernel, GivesTheStatedBits) {
+  for (WeightFormat format : allFormats)
+    for (int64_t rows : {1, 7, 8, 16, 19})
+      checkAgainstReferences(amxSpec(format), {rows, 3, 96}, seed);
+}
+
+/// One tile and its rest, up to the group of 64 rows and what follows it.
+TEST_F(AmxLinearKernel, EveryRowCountGivesTheBitsOfVnni) {
+  for (WeightFormat format : allFormats) {
+    for (int64_t rows = 1; rows <= 40; ++rows)
+      expectVnniBits(amxSpec(format), {rows, 2, 64});
+    for (int64_t rows : {63, 64, 65, 80, 129, 136})
+      expectVnniBits(amxSpec(format), {rows, 1, 32});
+  }
+}
+
+TEST_F(AmxLinearKernel, AnyNumberOfPanelsGivesTheBitsOfVnni) {
+  for (WeightFormat format : allFormats)
+    for (Activation activation : allActivations)
+      for (int64_t panels = 1; panels <= 5; ++panels)
+        for (int64_t rows : {8, 21, 70}) {
+          KernelSpec spec = amxSpec(format);
+          spec.activation = activation;
+          spec.bias = spec.scale = spec.addend = spec.residual = true;
+          expectVnniBits(spec, {rows, panels, 32});
+        }
+}
+
+/// 1 to 16 blocks: chunks of 8, 4, 2 and 1 in all combinations; rows and weights end at
+/// inaccessible pages.
+TEST_F(AmxLinearKernel, AnyNumberOfColumnsGivesTheBitsOfVnni) {
+  for (WeightFormat format : allFormats) {
+    for (int64_t blocks = 1; blocks <= 16; ++blocks)
+      expectVnniBits(amxSpec(format), {9, 3, 32 * blocks});
+    expectVnniBits(amxSpec(format), {17, 2, 352});
+    expectVnniBits(amxSpec(format), {18, 2, 2880});
+  }
+}
+
+TEST_F(AmxLinearKernel, EveryEpilogueIsAppliedInTheStatedOrder) {
+  for (WeightFormat format : allFormats)
+    for (Activation activation : allActivations)
+      for (unsigned flags = 0; flags < 16; ++flags) {
+        KernelSpec spec = amxSpec(format);
+        spec.activation = activation;
+        spec.bias = flags & 1, spec.scale = flags & 2;
+        spec.addend = flags & 4, spec.residual = flags & 8;
+        checkAgainstReferences(spec, {8 + flags % 4, 2, 32}, seed);
+      }
+}
+
+TEST_F(AmxLinearKernel, ASliceOfPanelsGivesTheBitsOfTheWhole) {
+  for (WeightFormat format : allFormats) {
+    const KernelSpec spec = amxSpec(format);
+    LinearProblem problem(spec, {9, 4, 96}, seed);
+    const std::vector<float> whole = runLinear(spec, problem);
+    std::vector<float> ignored, slice(9 * 32);
+    LinearArgs args = problem.argsInto(ignored);
+    args.weights += weightBytes(format, 16 * 96);
+    args.panels = 2;
+    std::vector<float *> y;
+    for (size_t r = 0; r < 9; ++r)
+      y.push_back(slice.data() + 32 * r);
+    args.y = y.data();
+    ExecutableKernel kernel(spec);
+    kernel(args);
+    for (size_t i = 0; i < slice.size(); ++i)
+      EXPECT_EQ(slice[i], whole[i / 32 * 64 + 16 + i % 32]) << kernelSymbol(spec) << " " << i;
+  }
+}
+
+TEST_F(AmxLinearKernel, ResidualMayBeTheOutputItself) {
+  KernelSpec spec = amxSpec(WeightFormat::MXFP4);
+  spec.residual = true;
+  LinearProblem problem(spec, {67, 3, 64}, seed);
+  const std::vector<float> apart = runLinear(spec, problem);
+  std::vector<float> inPlace;
+  ExecutableKernel kernel(spec);
+  kernel(problem.argsInPlace(inPlace));
+  EXPECT_THAT(bitsOf(inPlace), ElementsAreArray(bitsOf(apart)));
+}
+
+/// Sets every byte of codes, leaving the scales.
+void setCodes(LinearProblem &problem, WeightFormat format, uint8_t even, uint8_t odd) {
+  const size_t blockBytes = weightBytes(format, 16 * 32);
+  for (size_t i = 0; i < problem.weights.size(); ++i)
+    if (i % blockBytes < codeBytes(format))
+      problem.weights[i] = i % 2 ? odd : even;
+}
+
+/// The largest sums of either sign: 32 * 128 * 127 in int8.
+TEST_F(AmxLinearKernel, ExtremeCodesGiveTheBitsOfVnni) {
+  for (WeightFormat format : allFormats)
+    for (uint8_t byte : {0x00, 0xFF, 0x77, 0x7F, 0xF7, 0x80, 0x88, 0x01})
+      for (int pattern = 0; pattern < 3; ++pattern) {
+        LinearProblem problem(amxSpec(format), {9, 2, 64}, seed);
+        setCodes(problem, format, byte, pattern == 2 ? static_cast<uint8_t>(~byte) : byte);
+        for (auto &row : problem.codes)
+          for (size_t k = 0; k < row.size(); ++k)
+            row[k] = static_cast<int8_t>(pattern == 0 || k % 3 == 0 ? 127 : -127);
+        expectVnniBits(amxSpec(format), problem, "byte " + std::to_string(byte));
+      }
+}
+
+TEST_F(AmxLinearKernel, EveryCodeInEveryPlaceOfABlockHasItsValue) {
+  for (WeightFormat format : allFormats) {
+    LinearProblem problem(amxSpec(format), {32, 1, 32}, seed);
+    for (size_t column = 0; column < 32; ++column) { // row r has its only code in column r
+      std::fill(problem.codes[column].begin(), problem.codes[column].end(), int8_t{0});
+      problem.codes[column][column] = 100;
+      problem.codeScales[column][0] = 1;
+    }
+    for (int code = 0; code < (format == WeightFormat::INT8 ? 256 : 16); ++code) {
+      const int both = format == WeightFormat::INT8 ? code : code | code << 4;
+      setCodes(problem, format, static_cast<uint8_t>(both), static_cast<uint8_t>(both));
+      expectVnniBits(amxSpec(format), problem, "code " + std::to_string(code));
+    }
+  }
+}
+
+/// 0, denormal, the largest; infinite products and what comes of them are bits too.
+TEST_F(AmxLinearKernel, ScalesOfAnySizeGiveTheBitsOfVnni) {
+  for (WeightFormat format : allFormats)
+    for (float inputScale : {0.0f, 0x1p-149f, 0x1.8p-130f, 0x1.fffffep127f, -0.0f, -1e30f}) {
+      LinearProblem problem(amxSpec(format), {11, 2, 96}, seed);
+      for (auto &scales : problem.codeScales)
+        scales[1] = inputScale;
+      expectVnniBits(amxSpec(format), problem, "input scale " + std::to_string(inputScale));
+    }
+}
+
+/// Padding of the last panel is bytes of 0 in every format; in int8 that is the code -128.
+TEST_F(AmxLinearKernel, PaddingOutputsAreZero) {
+  for (WeightFormat format : allFormats) {
+    LinearProblem problem(amxSpec(format), {9, 2, 64}, seed);
+    const auto half = static_cast<std::ptrdiff_t>(problem.weights.size() / 2);
+    std::fill_n(problem.weights.begin() + half, half, uint8_t{0});
+    const std::vector<float> out = runLinear(amxSpec(format), problem);
+    for (size_t i = 0; i < out.size(); ++i)
+      EXPECT_EQ(out[i] == 0, i % 32 >= 16) << traceOf(amxSpec(format), problem.shape, seed);
+  }
+}
+
+/// Else all tests of tiles could pass by vpdpbusd alone; and a decode step pays nothing for tiles.
+TEST_F(AmxLinearKernel, TilesAreUsedFromTheirFewestRowsOnAndReleased) {
+  constexpr int64_t fewest = amxtiles::fewestRows;
+  LinearProblem few(amxSpec(WeightFormat::INT8), {fewest - 1, 2, 64}, seed);
+  runLinear(amxSpec(WeightFormat::INT8), few);
+  EXPECT_EQ(emulation.executed(), 0u);
+  LinearProblem enough(amxSpec(WeightFormat::INT8), {fewest, 2, 64}, seed);
+  runLinear(amxSpec(WeightFormat::INT8), enough);
+  // configure and release; 2 blocks: load rows; 2 panels: zero, load, multiply, store
+  EXPECT_EQ(emulation.executed(), machineHasTiles() ? 0u : 2 + 2 * (1 + 2 * 4));
+  EXPECT_FALSE(emulation.isConfigured());
+}
+
+} // namespace
+} // namespace inf::test
