@@ -39,7 +39,8 @@ QuantRule parseRule(std::string_view item) {
   const size_t equals = item.rfind('=');
   const std::string_view pattern = item.substr(0, equals), name = item.substr(equals + 1);
   const std::optional<WeightFormat> format = weightFormatByName(name);
-  if (pattern.empty() || (!format && name != "none"))
+  // mxfp4 is what a checkpoint has or has not: nothing is converted to it.
+  if (pattern.empty() || (!format && name != "none") || format == WeightFormat::MXFP4)
     fail(
         ErrorCode::Usage,
         "--quant: \"{}\" is no rule, expected PATTERN=FORMAT with none, f32, f16, bf16, int8, int4 "

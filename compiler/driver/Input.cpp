@@ -122,7 +122,9 @@ void readTexts(const CompileOptions &options, ir::ModelOp model, LoadedModel &lo
     return;
   loaded.tokenizerJson = readNamedFile(options, model.getTokenizer());
   loaded.chatTemplate = readNamedFile(options, model.getChatTemplate());
-  std::string from = model.getWeightsFrom().value_or("").str();
+  std::string from = options.weights.directory;
+  if (from.empty())
+    from = model.getWeightsFrom().value_or("").str();
   if (!model.getTokenizer() && isGguf(from) && std::filesystem::exists(from)) {
     GgufModel gguf = readGguf(from);
     loaded.tokenizerJson = gguf.tokenizerJson;
@@ -155,8 +157,10 @@ LoadedModel loadModel(CompileContext &context, const CompileOptions &options) {
   if (options.readsWeights && options.weights.kind == WeightsChoice::Kind::Checkpoint) {
     // Here rather than when packing begins: a wrong checkpoint is said at once.
     loaded.weightsFrom = checkpointPath(options, model);
-    if (!isGguf(loaded.weightsFrom)) // readGguf has checked its file
+    if (!isGguf(loaded.weightsFrom))
       checkCheckpoint(weightDeclsOf(model), *Checkpoint::open(loaded.weightsFrom));
+    else if (loaded.weightsFrom != options.input) // else readGguf has checked it
+      openGgufWeights(loaded.weightsFrom, weightDeclsOf(model));
   }
   return loaded;
 }

@@ -30,6 +30,34 @@ std::optional<uint64_t> readKilobytes(const SystemRoot &system, const std::strin
   return kilobytes * 1024;
 }
 
+/// The first number of a file, or that behind "key " in it; 0 when there is none.
+uint64_t numberIn(const SystemRoot &system, const std::string &path, const std::string &key) {
+  const std::string text = fmt::format("\n{}", system.read(path).value_or(""));
+  const std::string before = key.empty() ? "\n" : fmt::format("\n{} ", key);
+  const size_t at = text.find(before);
+  uint64_t number = 0;
+  if (at != std::string::npos)
+    std::from_chars(text.data() + at + before.size(), text.data() + text.size(), number);
+  return number;
+}
+
+/// What the tightest group's limit leaves: less what its processes hold, but for the page cache
+/// among it, which the kernel gives up. nullopt: no limit.
+std::optional<uint64_t> leftInGroup(const SystemRoot &system) {
+  const Limits limits = readLimits(system);
+  if (!limits.memory.limited())
+    return std::nullopt;
+  const std::string group = limits.memory.source.substr(0, limits.memory.source.rfind('/'));
+  const bool version1 = limits.memory.source.ends_with("memory.limit_in_bytes");
+  const uint64_t used =
+      numberIn(system, group + (version1 ? "/memory.usage_in_bytes" : "/memory.current"), "");
+  const std::string stat = group + "/memory.stat";
+  const uint64_t cache =
+      numberIn(system, stat, "inactive_file") + numberIn(system, stat, "active_file");
+  const uint64_t held = used > cache ? used - cache : 0;
+  return limits.memory.value > held ? limits.memory.value - held : 0;
+}
+
 } // namespace
 
 std::optional<uint64_t> peakResidentBytes(const SystemRoot &system) {
@@ -42,8 +70,8 @@ std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system) {
 
 std::optional<uint64_t> availableMemoryBytes(const SystemRoot &system) {
   const std::optional<uint64_t> free = readKilobytes(system, "/proc/meminfo", "MemAvailable");
-  const std::optional<uint64_t> limit = memoryLimitBytes(system);
-  return free && limit ? std::min(*free, *limit) : free ? free : limit;
+  const std::optional<uint64_t> group = leftInGroup(system);
+  return free && group ? std::min(*free, *group) : free ? free : group;
 }
 
 std::optional<uint64_t> memoryLimitBytes(const SystemRoot &system) {

@@ -16,7 +16,7 @@ std::optional<uint64_t> peakResidentBytes(const SystemRoot &system = {});
 std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system = {});
 
 /// Memory that can be had without swapping: MemAvailable of /proc/meminfo (page cache that can be
-/// dropped counts), or the cgroup's limit where that is tighter.
+/// dropped counts), or what the cgroup's limit leaves where that is less.
 std::optional<uint64_t> availableMemoryBytes(const SystemRoot &system = {});
 
 /// The tightest cgroup limit that binds this process (Limits::memory).

@@ -11,13 +11,13 @@ namespace inf {
 namespace {
 
 /// Row `row` of the run, counted over all experts.
-uint64_t storedRow(const RowRequest &request, const StoredRun &run, uint64_t row) {
+uint64_t storedRow(const StoredRequest &request, const StoredRun &run, uint64_t row) {
   return request.expert * run.part->rows + run.firstStored + row * run.stride;
 }
 
 /// MXFP4 that is kept in two tensors; codes and scales of a few rows are read at once.
-void readTwoTensors(const RowRequest &request, const StoredRun &run, uint64_t first, uint64_t count,
-                    uint8_t *out) {
+void readTwoTensors(const StoredRequest &request, const StoredRun &run, uint64_t first,
+                    uint64_t count, uint8_t *out) {
   const uint64_t blocks = count * (request.decl.columns / blockColumns);
   const uint64_t firstBlock =
       storedRow(request, run, first) * (request.decl.columns / blockColumns);
@@ -32,7 +32,7 @@ void readTwoTensors(const RowRequest &request, const StoredRun &run, uint64_t fi
 }
 
 /// Fails for a block that is known to hold values that are not finite.
-[[noreturn]] void refuseBlock(const RowRequest &request, const StoredRun &run, uint64_t index,
+[[noreturn]] void refuseBlock(const StoredRequest &request, const StoredRun &run, uint64_t index,
                               const uint8_t *block) {
   const std::string &tensor = run.part->scales.empty() ? run.part->tensor : run.part->scales;
   if (run.part->stored != WeightFormat::MXFP4)
@@ -51,7 +51,7 @@ void readTwoTensors(const RowRequest &request, const StoredRun &run, uint64_t fi
        request.decl.name, tensor, block[0], index);
 }
 
-void requireFiniteBlocks(const RowRequest &request, const StoredRun &run, uint64_t row,
+void requireFiniteBlocks(const StoredRequest &request, const StoredRun &run, uint64_t row,
                          const uint8_t *blocks) {
   const uint64_t perRow = request.decl.columns / blockColumns;
   const uint64_t bytes = blockBytes(run.part->stored);
@@ -63,7 +63,7 @@ void requireFiniteBlocks(const RowRequest &request, const StoredRun &run, uint64
 
 } // namespace
 
-void readStoredBlocks(const RowRequest &request, const StoredRun &run, uint8_t *out) {
+void readStoredBlocks(const StoredRequest &request, const StoredRun &run, uint8_t *out) {
   const uint64_t rowBytes = weightBytes(run.part->stored, request.decl.columns);
   const uint64_t rowsAtOnce = run.stride == 1 ? run.count : 1;
   for (uint64_t row = 0; row < run.count; row += rowsAtOnce) {

@@ -80,7 +80,7 @@ float loadValue(WeightFormat format, const uint8_t *values, uint64_t index) {
 }
 
 /// Index in the whole tensor of column `column` of row `row` of the run.
-uint64_t tensorIndex(const RowRequest &request, const StoredRun &run, uint64_t row,
+uint64_t tensorIndex(const StoredRequest &request, const StoredRun &run, uint64_t row,
                      uint64_t column) {
   const uint64_t stored = run.firstStored + row * run.stride;
   const uint64_t columns = request.decl.columns, rows = run.part->rows;
@@ -90,7 +90,7 @@ uint64_t tensorIndex(const RowRequest &request, const StoredRun &run, uint64_t r
 }
 
 /// Rows of a dense part in its stored format, row-major [run.count][columns].
-void readStored(const RowRequest &request, const StoredRun &run, uint8_t *out) {
+void readStored(const StoredRequest &request, const StoredRun &run, uint8_t *out) {
   const uint64_t columns = request.decl.columns;
   const uint64_t size = run.part->stored == WeightFormat::F32 ? 4 : 2;
   const std::string &tensor = run.part->tensor;
@@ -113,7 +113,7 @@ void readStored(const RowRequest &request, const StoredRun &run, uint8_t *out) {
                         {out + row * columns * size, rowsAtOnce * columns * size});
 }
 
-void requireFinite(const RowRequest &request, const StoredRun &run, WeightFormat format,
+void requireFinite(const StoredRequest &request, const StoredRun &run, WeightFormat format,
                    const uint8_t *values) {
   const uint64_t columns = request.decl.columns;
   const uint64_t index = firstNonFinite(format, values, run.count * columns);
@@ -139,7 +139,7 @@ void convertValues(WeightFormat from, const uint8_t *values, uint64_t count, Wei
   }
 }
 
-void readDenseRun(const RowRequest &request, const StoredRun &run, WeightFormat format,
+void readDenseRun(const StoredRequest &request, const StoredRun &run, WeightFormat format,
                   uint8_t *out) {
   if (run.part->stored == format) {
     readStored(request, run, out);
@@ -155,7 +155,7 @@ void readDenseRun(const RowRequest &request, const StoredRun &run, WeightFormat 
 }
 
 /// One row of a part stored in a block format.
-void readBlockRowAsDense(const RowRequest &request, const StoredRun &row, WeightFormat format,
+void readBlockRowAsDense(const StoredRequest &request, const StoredRun &row, WeightFormat format,
                          uint8_t *out) {
   const uint64_t columns = request.decl.columns;
   auto blocks = scratch(weightBytes(row.part->stored, columns)), values = scratch(columns * 4);
@@ -166,7 +166,7 @@ void readBlockRowAsDense(const RowRequest &request, const StoredRun &row, Weight
   requireFinite(request, row, format, out);
 }
 
-void readRunAsDense(const RowRequest &request, const StoredRun &run, WeightFormat format,
+void readRunAsDense(const StoredRequest &request, const StoredRun &run, WeightFormat format,
                     uint8_t *out) {
   if (!isBlockFormat(run.part->stored))
     return readDenseRun(request, run, format, out);
@@ -176,7 +176,7 @@ void readRunAsDense(const RowRequest &request, const StoredRun &run, WeightForma
 }
 
 /// One row of any part, quantized.
-void quantizeRow(const RowRequest &request, const StoredRun &row, WeightFormat format,
+void quantizeRow(const StoredRequest &request, const StoredRun &row, WeightFormat format,
                  uint8_t *out) {
   const uint64_t columns = request.decl.columns, blocks = columns / blockColumns;
   auto values = scratch(columns * 4);
@@ -191,7 +191,7 @@ void quantizeRow(const RowRequest &request, const StoredRun &row, WeightFormat f
          tensorIndex(request, row, 0, done * blockColumns), weightFormatName(format));
 }
 
-void readRunAsBlocks(const RowRequest &request, const StoredRun &run, WeightFormat format,
+void readRunAsBlocks(const StoredRequest &request, const StoredRun &run, WeightFormat format,
                      uint8_t *out) {
   if (run.part->stored == format)
     return readStoredBlocks(request, run, out);
@@ -235,7 +235,7 @@ void readRowsDense(const WeightDecl &decl, WeightFormat format, const WeightSour
   if (isBlockFormat(format))
     fail(ErrorCode::Internal, "weight '{}': rows asked for in {}, expected a dense format",
          decl.name, weightFormatName(format));
-  const RowRequest request = {decl, source, expert};
+  const StoredRequest request = {decl, source, expert};
   for (const StoredRun &run : storedRuns(decl, expert, firstRow, count))
     readRunAsDense(request, run, format, out + run.outRow * weightBytes(format, decl.columns));
 }
@@ -245,7 +245,7 @@ void readRowsBlocks(const WeightDecl &decl, WeightFormat format, const WeightSou
   if (!isBlockFormat(format) || decl.columns % blockColumns != 0)
     fail(ErrorCode::Internal, "weight '{}': {} columns asked for in {}, expected whole blocks",
          decl.name, decl.columns, weightFormatName(format));
-  const RowRequest request = {decl, source, expert};
+  const StoredRequest request = {decl, source, expert};
   for (const StoredRun &run : storedRuns(decl, expert, firstRow, count))
     readRunAsBlocks(request, run, format, out + run.outRow * weightBytes(format, decl.columns));
 }

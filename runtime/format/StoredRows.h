@@ -25,7 +25,7 @@ inline StoredRun rowOfRun(const StoredRun &run, uint64_t row) {
 }
 
 /// Whose rows are read from where.
-struct RowRequest {
+struct StoredRequest {
   const WeightDecl &decl;
   const WeightSource &source;
   uint64_t expert;

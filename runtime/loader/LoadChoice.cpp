@@ -31,10 +31,8 @@ std::optional<LoadMode> parseLoadMode(std::string_view text) {
     return LoadMode::Map;
   if (text == "copy")
     return LoadMode::Copy;
-  if (text == "move")
-    return LoadMode::Move;
   if (text != "auto")
-    fail(ErrorCode::Usage, "--load must be auto, map, copy or move, not \"{}\"", text);
+    fail(ErrorCode::Usage, "--load must be auto, map or copy, not \"{}\"", text);
   return std::nullopt;
 }
 
@@ -43,13 +41,14 @@ LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool
   const std::optional<uint64_t> available = availableMemoryBytes(system);
   const bool fits = !available || *available / 5 * 4 >= weightsBytes;
   const bool dropCache = available && *available / 2 < weightsBytes;
-  if (asked && *asked != LoadMode::Map && available && *available < weightsBytes)
+  if (asked == LoadMode::Copy && available && *available < weightsBytes)
     fail(ErrorCode::Machine,
-         "--load=copy and move need {} of memory for the weights, {} are available. Use "
-         "--load=map.",
+         "--load=copy needs {} of memory for the weights, {} are available. Use --load=map.",
          gigabytes(weightsBytes), gigabytes(*available));
   if (asked)
     return {*asked, dropCache, "as --load says"};
+  if (!runsForLong)
+    return {LoadMode::Map, false, "mapped: starts at once"};
   if (weightsBytes < trifle)
     return {LoadMode::Map, false, "mapped: there are few"};
   if (!hasHugePages(system))
@@ -58,8 +57,6 @@ LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool
     return {LoadMode::Map, false,
             fmt::format("mapped: a copy of {} would leave less than a fifth of the {} available",
                         gigabytes(weightsBytes), gigabytes(*available))};
-  if (!runsForLong)
-    return {LoadMode::Move, dropCache, "mapped, and moved into huge pages meanwhile"};
   return {LoadMode::Copy, dropCache, "copied into huge pages: they stream faster"};
 }
 

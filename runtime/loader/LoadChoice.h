@@ -11,7 +11,7 @@
 
 namespace inf {
 
-/// "map", "copy", "move", or "auto" (nullopt). Fails with Usage.
+/// "map", "copy", or "auto" (nullopt). Fails with Usage.
 std::optional<LoadMode> parseLoadMode(std::string_view text);
 
 struct LoadChoice {
@@ -20,10 +20,10 @@ struct LoadChoice {
   std::string reason;     ///< one sentence, for people
 };
 
-/// What is asked for. Else map, unless huge pages can be had, memory holds the weights with a fifth
-/// to spare, and they are no trifle: then copy for a process that is there to run for long (a
-/// server, a benchmark), move for one that should answer at once. Fails with Machine when a copy is
-/// asked for and memory does not hold it.
+/// What is asked for. Else copy for a process that is there to run for long (a server, a benchmark)
+/// where huge pages can be had, memory holds the weights with a fifth to spare, and they are no
+/// trifle; map in all other cases, since copying takes as long as reading the file.
+/// Fails with Machine when a copy is asked for and memory does not hold it.
 LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool runsForLong,
                       const SystemRoot &system = {});
 

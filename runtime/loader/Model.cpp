@@ -39,8 +39,6 @@ WeightMemory loadWeights(const std::string &path, const PayloadInfo &payload,
                              payload.header.weightsBytes, payload.fileBytes};
   if (choice.mode == LoadMode::Map)
     return WeightMemory::map(place);
-  if (choice.mode == LoadMode::Move)
-    return WeightMemory::move(place, choice.dropCache);
   return WeightMemory::copy(place, options.threads, choice.dropCache, options.progress);
 }
 

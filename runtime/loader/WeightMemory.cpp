@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -77,8 +77,11 @@ public:
 
   void run(unsigned threads) {
     std::vector<std::thread> others;
-    for (unsigned i = 1; i < threads; ++i)
-      others.emplace_back([this] { work(); });
+    try {
+      for (unsigned i = 1; i < threads; ++i)
+        others.emplace_back([this] { work(); });
+    } catch (const std::system_error &) { // no more threads to be had: those there are do it
+    }
     work();
     for (std::thread &other : others)
       other.join();
@@ -138,9 +141,9 @@ struct HugeRegion {
   bool failed() const { return base == MAP_FAILED; }
 };
 
-void *mapFile(const OpenFile &file, const WeightPlace &place, void *at, int flags) {
-  void *mapped = mmap(at, place.bytes, PROT_READ, MAP_SHARED | flags, file.fd,
-                      static_cast<off_t>(place.offset));
+void *mapFile(const OpenFile &file, const WeightPlace &place) {
+  void *mapped =
+      mmap(nullptr, place.bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(place.offset));
   if (mapped == MAP_FAILED)
     fail(
         ErrorCode::Io,
@@ -161,89 +164,15 @@ void requireAligned(const WeightPlace &place) {
 
 } // namespace
 
-/// Replaces a mapped file by huge pages of the same bytes, piece by piece. mremap() puts each piece
-/// in its place at once, as every other thread sees it: whoever reads there meanwhile gets the
-/// file's page or the copy.
-class WeightMemory::Mover {
-public:
-  Mover(const WeightPlace &weightPlace, uint8_t *first, bool drop)
-      : place(weightPlace), file(weightPlace), begin(first), dropCache(drop),
-        thread([this] { run(); }) {}
-  ~Mover() {
-    stop = true;
-    finish();
-  }
-  void finish() {
-    if (thread.joinable())
-      thread.join();
-  }
-
-private:
-  void run() {
-    // Ten levels are a tenth of the time of a thread that computes, where CPUs are short.
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
-    for (uint64_t at = 0; at < place.bytes && !stop; at += chunkBytes)
-      if (!movePiece(at, std::min(chunkBytes, place.bytes - at)))
-        return; // the rest stays mapped, which is slower and as right
-  }
-
-  bool movePiece(uint64_t at, uint64_t bytes) {
-    const HugeRegion region(bytes, PROT_READ | PROT_WRITE);
-    if (region.failed())
-      return false;
-    const uint64_t whole = (bytes + pageBytes - 1) / pageBytes * pageBytes;
-    madvise(region.begin, whole, MADV_HUGEPAGE);
-    bool moved = false;
-    try {
-      file.read(place.offset + at, {region.begin, bytes}, place.path);
-      mprotect(region.begin, whole, PROT_READ);
-      moved = mremap(region.begin, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, begin + at) !=
-              MAP_FAILED;
-    } catch (const Error &) { // can't be read: the pages that are mapped may still be
-    }
-    munmap(region.base, region.length); // what is left of it
-    if (moved && dropCache)
-      posix_fadvise(file.fd, static_cast<off_t>(place.offset + at), static_cast<off_t>(bytes),
-                    POSIX_FADV_DONTNEED);
-    return moved;
-  }
-
-  const WeightPlace place;
-  const OpenFile file;
-  uint8_t *const begin;
-  const bool dropCache;
-  std::atomic<bool> stop = false;
-  std::thread thread; ///< last: it uses the others
-};
-
 WeightMemory::WeightMemory(void *base, size_t length, uint8_t *first, size_t count)
     : mapping(base), mappingBytes(length), begin(first), size(count) {}
-
-WeightMemory WeightMemory::move(const WeightPlace &place, bool dropCache) {
-  requireAligned(place);
-  if (place.bytes == 0)
-    return map(place);
-  const OpenFile file(place);
-  const HugeRegion region(place.bytes, PROT_NONE);
-  if (region.failed())
-    return map(place);
-  WeightMemory memory(region.base, region.length, region.begin, place.bytes);
-  mapFile(file, place, region.begin, MAP_FIXED);
-  memory.mover = std::make_unique<Mover>(place, region.begin, dropCache);
-  return memory;
-}
-
-void WeightMemory::finishMoving() {
-  if (mover)
-    mover->finish();
-}
 
 WeightMemory WeightMemory::map(const WeightPlace &place) {
   requireAligned(place);
   const OpenFile file(place);
   if (place.bytes == 0)
     return {nullptr, 0, nullptr, 0};
-  void *mapped = mapFile(file, place, nullptr, 0);
+  void *mapped = mapFile(file, place);
   return {mapped, place.bytes, static_cast<uint8_t *>(mapped), place.bytes};
 }
 
@@ -268,11 +197,9 @@ WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool
 WeightMemory::WeightMemory(WeightMemory &&other) noexcept
     : mapping(std::exchange(other.mapping, nullptr)),
       mappingBytes(std::exchange(other.mappingBytes, 0)),
-      begin(std::exchange(other.begin, nullptr)), size(std::exchange(other.size, 0)),
-      mover(std::move(other.mover)) {}
+      begin(std::exchange(other.begin, nullptr)), size(std::exchange(other.size, 0)) {}
 
 WeightMemory::~WeightMemory() {
-  mover.reset();
   if (mapping)
     munmap(mapping, mappingBytes);
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -16,9 +15,7 @@ namespace inf {
 ///         are needed is known only later. How fast they stream depends on how large the pages are
 ///         that the kernel happens to have cached.
 ///   Copy  read into anonymous huge pages first: takes as long as reading the file.
-///   Move  mapped at once; then a thread of low priority moves piece after piece into huge pages,
-///         at the same addresses, while the model runs.
-enum class LoadMode { Map, Copy, Move };
+enum class LoadMode { Map, Copy };
 
 /// Where the weights lie: [offset, offset + bytes) of a file of `fileBytes`.
 struct WeightPlace {
@@ -39,12 +36,6 @@ public:
   static WeightMemory copy(const WeightPlace &place, unsigned threads, bool dropCache,
                            const CopyProgress &progress);
 
-  /// Mapped; the moving goes on until all is moved or this is destroyed. When memory runs out, or
-  /// the file can't be read any more, what is left stays mapped. `dropCache` as above.
-  static WeightMemory move(const WeightPlace &place, bool dropCache);
-  /// Waits until a move has ended; at once for the other modes.
-  void finishMoving();
-
   WeightMemory(WeightMemory &&other) noexcept;
   WeightMemory &operator=(WeightMemory &&) = delete;
   ~WeightMemory();
@@ -52,14 +43,12 @@ public:
   std::span<const uint8_t> bytes() const { return {begin, size}; }
 
 private:
-  class Mover;
   WeightMemory(void *base, size_t length, uint8_t *first, size_t count);
 
   void *mapping = nullptr;
   size_t mappingBytes = 0;
   const uint8_t *begin = nullptr; ///< in the mapping
   size_t size = 0;
-  std::unique_ptr<Mover> mover; ///< its thread ends before the mapping does
 };
 
 } // namespace inf

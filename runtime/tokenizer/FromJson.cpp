@@ -30,7 +30,7 @@ Json parse(std::string_view text) {
   }
 }
 
-const Json &needArray(const JsonObject &object, const char *key) {
+const Json &needArray(const FieldReader &object, const char *key) {
   const Json &value = object.need(key);
   if (!value.is_array())
     fail(ErrorCode::BadInput, "tokenizer.json: {} is a {}, expected an array", object.path(key),
@@ -38,13 +38,13 @@ const Json &needArray(const JsonObject &object, const char *key) {
   return value;
 }
 
-AddedIds readAdded(const JsonObject &root, TokenizerParts &parts) {
+AddedIds readAdded(const FieldReader &root, TokenizerParts &parts) {
   AddedIds ids;
   if (!root.get("added_tokens"))
     return ids;
   const Json &list = needArray(root, "added_tokens");
   for (size_t i = 0; i < list.size(); ++i) {
-    JsonObject token(list[i], fmt::format("added_tokens[{}]", i));
+    FieldReader token(list[i], fmt::format("added_tokens[{}]", i));
     token.onlyKeys({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     // "normalized" does not matter: there is no normalizer.
     for (const char *key : {"single_word", "lstrip", "rstrip"})
@@ -56,7 +56,7 @@ AddedIds readAdded(const JsonObject &root, TokenizerParts &parts) {
   return ids;
 }
 
-void readVocabulary(const JsonObject &model, const AddedIds &added, TokenTable &tokens) {
+void readVocabulary(const FieldReader &model, const AddedIds &added, TokenTable &tokens) {
   const Json &vocabulary = model.need("vocab");
   if (!vocabulary.is_object())
     fail(ErrorCode::BadInput, "tokenizer.json: model.vocab is a {}, expected an object",
@@ -108,7 +108,7 @@ int32_t mergeToken(const TokenTable &tokens, const std::string &text, size_t ran
   return id;
 }
 
-void readMerges(const JsonObject &model, TokenizerParts &parts) {
+void readMerges(const FieldReader &model, TokenizerParts &parts) {
   const Json &list = needArray(model, "merges");
   parts.merges.reserve(list.size());
   for (size_t rank = 0; rank < list.size(); ++rank) {
@@ -121,8 +121,8 @@ void readMerges(const JsonObject &model, TokenizerParts &parts) {
   }
 }
 
-void readModel(const JsonObject &root, const AddedIds &added, TokenizerParts &parts) {
-  JsonObject model(root.need("model"), "model");
+void readModel(const FieldReader &root, const AddedIds &added, TokenizerParts &parts) {
+  FieldReader model(root.need("model"), "model");
   std::string type = model.text("type");
   if (type != "BPE")
     fail(ErrorCode::BadInput,
@@ -140,8 +140,8 @@ void readModel(const JsonObject &root, const AddedIds &added, TokenizerParts &pa
 }
 
 /// The decoder and the post-processor: ByteLevel, whose options change offsets or nothing here.
-void needByteLevel(const JsonObject &root, const char *key) {
-  JsonObject object(root.need(key), key);
+void needByteLevel(const FieldReader &root, const char *key) {
+  FieldReader object(root.need(key), key);
   std::string type = object.text("type");
   if (type != "ByteLevel")
     fail(ErrorCode::BadInput,
@@ -154,7 +154,7 @@ void needByteLevel(const JsonObject &root, const char *key) {
 
 Tokenizer Tokenizer::fromJson(std::string_view jsonText) {
   const Json json = parse(jsonText);
-  JsonObject root(json, "");
+  FieldReader root(json, "");
   root.onlyKeys({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                  "post_processor", "decoder", "model"});
   for (const char *key : {"truncation", "padding", "normalizer"})

@@ -26,25 +26,25 @@ int64_t integerOf(const Json &value, const std::string &path) {
   return value.get<int64_t>();
 }
 
-JsonObject::JsonObject(const Json &json, std::string place)
+FieldReader::FieldReader(const Json &json, std::string place)
     : object(json), where(std::move(place)) {
   if (!object.is_object())
     wrongType(where.empty() ? "the file" : where, object, "an object");
 }
 
-void JsonObject::onlyKeys(std::initializer_list<std::string_view> known) const {
+void FieldReader::onlyKeys(std::initializer_list<std::string_view> known) const {
   for (const auto &item : object.items())
     if (std::find(known.begin(), known.end(), item.key()) == known.end())
       fail(ErrorCode::BadInput, "tokenizer.json: {}: the key {} is not implemented",
            where.empty() ? "the file" : where, quote(item.key()));
 }
 
-const Json *JsonObject::get(const char *key) const {
+const Json *FieldReader::get(const char *key) const {
   auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-const Json &JsonObject::need(const char *key) const {
+const Json &FieldReader::need(const char *key) const {
   const Json *value = get(key);
   if (!value)
     fail(ErrorCode::BadInput,
@@ -54,16 +54,16 @@ const Json &JsonObject::need(const char *key) const {
   return *value;
 }
 
-std::string JsonObject::text(const char *key) const {
+std::string FieldReader::text(const char *key) const {
   const Json &value = need(key);
   if (!value.is_string())
     wrongType(path(key), value, "a string");
   return value.get<std::string>();
 }
 
-int64_t JsonObject::integer(const char *key) const { return integerOf(need(key), path(key)); }
+int64_t FieldReader::integer(const char *key) const { return integerOf(need(key), path(key)); }
 
-bool JsonObject::boolean(const char *key, bool otherwise) const {
+bool FieldReader::boolean(const char *key, bool otherwise) const {
   const Json *value = get(key);
   if (!value)
     return otherwise;
@@ -72,7 +72,7 @@ bool JsonObject::boolean(const char *key, bool otherwise) const {
   return value->get<bool>();
 }
 
-void JsonObject::mustBeUnset(const char *key) const {
+void FieldReader::mustBeUnset(const char *key) const {
   const Json *value = get(key);
   if (!value || (value->is_string() && value->get_ref<const std::string &>().empty()) ||
       (value->is_number() && value->get<double>() == 0))
@@ -84,13 +84,13 @@ void JsonObject::mustBeUnset(const char *key) const {
        name);
 }
 
-void JsonObject::mustBe(const char *key, bool value) const {
+void FieldReader::mustBe(const char *key, bool value) const {
   if (boolean(key, value) != value)
     fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}; not implemented", path(key),
          !value, value);
 }
 
-std::string JsonObject::path(const char *key) const {
+std::string FieldReader::path(const char *key) const {
   return where.empty() ? std::string(key) : where + "." + key;
 }
 

@@ -18,9 +18,9 @@ int64_t integerOf(const Json &value, const std::string &path);
 
 /// One object of the file and where it is ("model", "added_tokens[3]"), for messages. All methods
 /// fail with BadInput.
-class JsonObject {
+class FieldReader {
 public:
-  JsonObject(const Json &json, std::string where);
+  FieldReader(const Json &json, std::string where);
 
   /// Refuses a key that is not in `known`: it could change the meaning of the file.
   void onlyKeys(std::initializer_list<std::string_view> known) const;

@@ -18,7 +18,7 @@ struct Reader {
   size_t stages = 0;
 
   void stage(const Json &json, const std::string &where, bool insideSequence) {
-    JsonObject object(json, where);
+    FieldReader object(json, where);
     std::string type = object.text("type");
     if (++stages > stageLimit)
       fail(ErrorCode::BadInput, "tokenizer.json: {} has more than {} stages", where, stageLimit);
@@ -40,7 +40,7 @@ struct Reader {
            where, quote(type));
   }
 
-  void sequence(const JsonObject &object) {
+  void sequence(const FieldReader &object) {
     object.onlyKeys({"type", "pretokenizers"});
     const Json &list = object.need("pretokenizers");
     if (!list.is_array())
@@ -50,19 +50,19 @@ struct Reader {
       stage(list[i], fmt::format("{}[{}]", object.path("pretokenizers"), i), true);
   }
 
-  void splitStage(const JsonObject &object) {
+  void splitStage(const FieldReader &object) {
     object.onlyKeys({"type", "pattern", "behavior", "invert"});
     std::string behavior = object.text("behavior");
     if (behavior != "Isolated")
       fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected \"Isolated\"; not implemented",
            object.path("behavior"), quote(behavior));
     object.mustBe("invert", false);
-    JsonObject pattern(object.need("pattern"), object.path("pattern"));
+    FieldReader pattern(object.need("pattern"), object.path("pattern"));
     pattern.onlyKeys({"Regex"});
     patterns.emplace_back(pattern.text("Regex"));
   }
 
-  void byteLevel(const JsonObject &object) {
+  void byteLevel(const FieldReader &object) {
     object.onlyKeys({"type", "add_prefix_space", "trim_offsets", "use_regex"});
     // Missing means true in this format, so the key has to be there.
     if (object.boolean("add_prefix_space", true))

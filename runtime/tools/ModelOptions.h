@@ -14,7 +14,7 @@ namespace inf {
 struct ModelOptions {
   std::string path;
   std::optional<unsigned> threads; ///< nullopt: chosen from cores and limits (runtime/cpu)
-  std::string load = "auto";       ///< how weights come into memory: auto, map, copy, move
+  std::string load = "auto";       ///< how weights come into memory: auto, map, copy
   bool verbose = false;            ///< say which threads and why, and how weights were loaded
 };
 

@@ -30,7 +30,7 @@ Streams what the model says to stdout, one status line to stderr.
   --seed N           the same seed gives the same text (0)
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
-  --load MODE        weights: map, copy (into huge pages), move (later), auto
+  --load MODE        weights: map (starts at once), copy (into huge pages), auto
   --print-ids        print token ids instead of text
   --verbose          say which threads run and why
   --version          print the version

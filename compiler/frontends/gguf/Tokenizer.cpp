@@ -160,7 +160,7 @@ std::string ggufTokenizerJson(GgufMetadata &metadata, std::vector<std::string> &
   if (model != "gpt2")
     metadata.refuse(modelKey,
                     fmt::format("is {}{}, which is not implemented; expected \"gpt2\" (byte-level "
-                                "BPE). Compile without a tokenizer to run token ids",
+                                "BPE). Compile with --no-tokenizer to run token ids",
                                 quoteShort(model), model == "llama" ? " (SentencePiece)" : ""));
   const PreTokenizer &pre = preTokenizerOf(metadata);
   Vocabulary vocabulary = vocabularyOf(metadata);

@@ -44,10 +44,10 @@ struct WeightFile {
 
 } // namespace
 
-TEST(LoadChoice, weightsLeaveTheMapOnlyForHugePagesThatThereIsRoomFor) {
+TEST(LoadChoice, onlyLongRunsWithRoomAndHugePagesCopyByThemselves) {
   FakeRoot root;
   setMachine(root, "20000000", "always [madvise] never");
-  EXPECT_EQ(chosen(root, 10 * gigabyte, false), LoadMode::Move);
+  EXPECT_EQ(chosen(root, 10 * gigabyte, false), LoadMode::Map);
   EXPECT_EQ(chosen(root, 10 * gigabyte, true), LoadMode::Copy);
   EXPECT_EQ(chosen(root, 18 * gigabyte, true), LoadMode::Map) << "a fifth is to stay";
   EXPECT_EQ(chosen(root, 10'000'000, true), LoadMode::Map) << "caches hold them";
@@ -68,10 +68,21 @@ TEST(LoadChoice, whatIsAskedForIsDoneOrRefused) {
                 [&] { chooseLoad(LoadMode::Copy, 25 * gigabyte, true, root.system()); });
 }
 
+TEST(LoadChoice, whatTheGroupHasTakenAlreadyIsNotThere) {
+  FakeRoot root;
+  setMachine(root, "64000000", "always [madvise] never");
+  root.addCgroupV2("/box");
+  root.write("/sys/fs/cgroup/box/memory.max", "16000000000\n");
+  EXPECT_EQ(chosen(root, 12 * gigabyte, true), LoadMode::Copy);
+  root.write("/sys/fs/cgroup/box/memory.current", "8000000000\n");
+  root.write("/sys/fs/cgroup/box/memory.stat", "anon 7000000000\ninactive_file 500000000\n");
+  EXPECT_EQ(chosen(root, 12 * gigabyte, true), LoadMode::Map);
+  EXPECT_EQ(chosen(root, 6 * gigabyte, true), LoadMode::Copy);
+}
+
 TEST(LoadChoice, modesAreNamedOrRefused) {
   EXPECT_EQ(parseLoadMode("map"), LoadMode::Map);
   EXPECT_EQ(parseLoadMode("copy"), LoadMode::Copy);
-  EXPECT_EQ(parseLoadMode("move"), LoadMode::Move);
   EXPECT_EQ(parseLoadMode("auto"), std::nullopt);
   expectFailure(ErrorCode::Usage, {"--load", "mmap"}, [] { parseLoadMode("mmap"); });
 }
@@ -96,38 +107,6 @@ TEST(WeightMemory, aCopyHasTheBytesOfTheMap) {
                              file.weights.end()));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(copied.bytes().data()) % (uint64_t{2} << 20), 0u);
     }
-}
-
-TEST(WeightMemory, aMoveKeepsTheBytesForWhoeverReadsMeanwhile) {
-  const WeightFile file(8192, (uint64_t{70} << 20) + 1234);
-  for (bool dropCache : {false, true}) {
-    WeightMemory memory = WeightMemory::move(file.place, dropCache);
-    auto same = [&] {
-      return std::memcmp(memory.bytes().data(), file.weights.data(), file.weights.size()) == 0;
-    };
-    for (int i = 0; i < 10; ++i) // some while it moves
-      ASSERT_TRUE(same());
-    const uint8_t *before = memory.bytes().data();
-    WeightMemory moved = std::move(memory); // the thread does not mind
-    moved.finishMoving();
-    EXPECT_EQ(moved.bytes().data(), before) << "addresses stay";
-    EXPECT_EQ(std::memcmp(before, file.weights.data(), file.weights.size()), 0);
-  }
-}
-
-TEST(WeightMemory, afterAMoveTheFileIsNotNeeded) {
-  WeightFile file(4096, uint64_t{40} << 20);
-  WeightMemory memory = WeightMemory::move(file.place, false);
-  memory.finishMoving();
-  // A page of the file that was still mapped would show the change.
-  writeBytes(file.folder / "w", std::vector<uint8_t>(file.place.fileBytes, 0));
-  EXPECT_EQ(std::memcmp(memory.bytes().data(), file.weights.data(), file.weights.size()), 0);
-}
-
-TEST(WeightMemory, aMoveEndsWithTheMemory) {
-  const WeightFile file(4096, uint64_t{64} << 20);
-  for (int i = 0; i < 20; ++i)
-    WeightMemory::move(file.place, false);
 }
 
 TEST(WeightMemory, aFileThatChangedIsRefusedBothWays) {
