@@ -48,11 +48,13 @@ llvm::DenseSet<Operation *> weightsLeftAlone(ir::ModelOp model) {
   return found;
 }
 
-/// The last rule that names the weight.
-const QuantRule *ruleFor(const QuantPolicy &policy, ir::WeightOp weight) {
+/// The last rule that names the weight. One that is left alone must be named in full: a star takes
+/// in more than one thinks of.
+const QuantRule *ruleFor(const QuantPolicy &policy, ir::WeightOp weight, bool leftAlone) {
   const QuantRule *found = nullptr;
   for (const QuantRule &rule : policy.rules)
-    if (matchesWeight(rule.pattern, weight.getSymName().str()))
+    if (matchesWeight(rule.pattern, weight.getSymName().str()) &&
+        (!leftAlone || rule.pattern.find_first_of("*?") == std::string::npos))
       found = &rule;
   return found;
 }
@@ -75,12 +77,15 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
     for (auto weight : model.getBody().getOps<ir::WeightOp>()) {
       if (weight.getFormat())
         continue; // set by hand
+      bool alone = leftAlone.contains(weight);
       std::optional<WeightFormat> wanted = parsed->base;
-      if (const QuantRule *rule = ruleFor(*parsed, weight)) {
+      if (weight.getType().isVector()) {
+        wanted = std::nullopt; // norms, biases, sinks
+      } else if (const QuantRule *rule = ruleFor(*parsed, weight, alone)) {
         if (rule->format && failed(checkRule(weight, *rule)))
           return signalPassFailure();
         wanted = rule->format;
-      } else if (leftAlone.contains(weight) || !isDense(weight) || !fits(weight, wanted)) {
+      } else if (alone || !isDense(weight) || !fits(weight, wanted)) {
         wanted = std::nullopt;
       }
       weight.setFormat(wanted ? static_cast<ir::Format>(*wanted) : keepStored(weight));
@@ -102,12 +107,13 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
     auto weights = model.getBody().getOps<ir::WeightOp>();
     for (const QuantRule &rule : parsed.rules) {
       bool names = llvm::any_of(weights, [&](ir::WeightOp weight) {
-        return matchesWeight(rule.pattern, weight.getSymName().str());
+        return !weight.getType().isVector() &&
+               matchesWeight(rule.pattern, weight.getSymName().str());
       });
       if (names || weights.empty())
         continue;
       return model.emitError() << "quantization rule " << rule.pattern
-                               << " names no weight of this model; its weights are named as "
+                               << " names no matrix of this model; its weights are named as "
                                << (*weights.begin()).getSymName() << ", `infc inspect` lists them";
     }
     return success();
@@ -117,9 +123,6 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
   LogicalResult checkRule(ir::WeightOp weight, const QuantRule &rule) {
     StringRef name = weight.getSymName();
     StringRef format(weightFormatName(*rule.format));
-    if (weight.getType().isVector() && *rule.format != WeightFormat::F32)
-      return weight.emitError() << "weight " << name << " is a vector and stays f32, found rule "
-                                << rule.pattern << "=" << format << "; name the matrices alone";
     if (!fits(weight, rule.format))
       return weight.emitError() << "weight " << name << " has " << weight.getType().getColumns()
                                 << " columns, expected a multiple of 32 for " << format

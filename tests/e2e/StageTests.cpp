@@ -137,6 +137,18 @@ TEST(Stages, combinationsThatCannotWorkAreUsageErrors) {
   EXPECT_TRUE(folder.names().empty()) << "nothing was written";
 }
 
+TEST(Stages, rulesByNameTakeTheMatricesTheyNameAndNothingElse) {
+  for (const char *quant : {"--quant=int8,*.attention.*=int4,layers.0.*=bf16",
+                            "--quant=*.attention.*=int4,lm_head=int8", "--quant=*=int4"}) {
+    SCOPED_TRACE(quant);
+    const std::string text = emitted({"--emit=mlir", "--stop-after=quantize", quant});
+    EXPECT_THAT(text, HasSubstr("#inf.format<int4>"));
+    EXPECT_THAT(text, testing::ContainsRegex("@layers.1.attention.norm.weight .*format<f32>"));
+    EXPECT_THAT(text, testing::ContainsRegex("@embedding.weight .*format<bf16>"));
+    EXPECT_THAT(text, testing::ContainsRegex("@layers.1.attention.o.weight .*format<int4>"));
+  }
+}
+
 TEST(Stages, saveIrWritesOneNumberedFileForEachStageThatChangedSomething) {
   const TempFolder folder;
   ASSERT_EQ(infc({"compile", tinyModel, "-q", "--target=avx2", "--save-ir=" + folder / "ir",

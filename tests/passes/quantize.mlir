@@ -3,6 +3,7 @@
 // RUN: not inf-opt %s -inf-quantize=policy=int9 2>&1 | FileCheck %s -check-prefix=POLICY
 // RUN: not inf-opt %s -inf-quantize=activations=int9 2>&1 | FileCheck %s -check-prefix=ROWS
 // RUN: not inf-opt %s '-inf-quantize=policy=helf=int4' 2>&1 | FileCheck %s -check-prefix=NAME
+// RUN: inf-opt %s '-inf-quantize=policy=none,*r*=int4,narrow=none' | FileCheck %s -check-prefix=STAR
 // RUN: inf-opt %s '-inf-quantize=policy=matrix=int4' | FileCheck %s -check-prefix=EMBEDDING
 // RUN: not inf-opt %s '-inf-quantize=policy=vector=int4' 2>&1 | FileCheck %s -check-prefix=VECTOR
 // RUN: not inf-opt %s '-inf-quantize=policy=narrow=int4' 2>&1 | FileCheck %s -check-prefix=NARROW
@@ -11,9 +12,14 @@
 
 // POLICY: error: --quant: found "int9" in "int9", expected one of none, bf16, int8, int4, int4a
 // ROWS: error: expected activations q8 or f32, found int9
-// NAME: error: quantization rule helf names no weight of this model
+// NAME: error: quantization rule helf names no matrix of this model
 // EMBEDDING: @matrix {{.*}} {format = #inf.format<int4>}
-// VECTOR: error: weight vector is a vector and stays f32, found rule vector=int4
+// A star passes over vectors, embeddings and routers.
+// STAR-DAG: @vector {{.*}} {format = #inf.format<f32>}
+// STAR-DAG: @matrix {{.*}} {format = #inf.format<bf16>}
+// STAR-DAG: @router {{.*}} {format = #inf.format<bf16>}
+// STAR-DAG: @product {{.*}} {format = #inf.format<int4>}
+// VECTOR: error: quantization rule vector names no matrix of this model
 // NARROW: error: weight narrow has 16 columns, expected a multiple of 32 for int4
 inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   // INT8: @matrix {{.*}} {format = #inf.format<bf16>}
