@@ -145,6 +145,13 @@ void chooseBound(ThreadPlan &plan, std::span<const int> bind, const Limits &limi
         plan.threads, quotaText(limits.quota), plan.capacity));
 }
 
+int nodeOf(const Topology &topology, int cpu) {
+  for (const LogicalCpu &known : topology.cpus)
+    if (known.id == cpu)
+      return known.node;
+  return 0;
+}
+
 } // namespace
 
 ThreadPlan planThreads(const Topology &topology, const Limits &limits,
@@ -179,6 +186,8 @@ ThreadPlan planThreads(const Topology &topology, const Limits &limits,
   else
     chooseDefault(plan, defaultCores(topology, order), limits, allowed.limitedBy);
   plan.cpus.resize(std::min<size_t>(plan.cpus.size(), plan.threads));
+  for (const int cpu : plan.cpus)
+    plan.nodes.push_back(nodeOf(topology, cpu));
   return plan;
 }
 

@@ -21,6 +21,7 @@ struct ThreadPlan {
   /// E-cores, one NUMA node after another), SMT siblings after that. A bind list keeps its own
   /// order. min(threads, allowed) entries: fewer than `threads` means that threads must share CPUs.
   std::vector<int> cpus;
+  std::vector<int> nodes; ///< the NUMA node of each of `cpus`
   /// Threads that can make progress at the same time: the allowed CPUs, or the quota if tighter.
   /// With more threads than this, waiting threads should sleep rather than spin.
   unsigned capacity = 1;

@@ -33,12 +33,27 @@ std::optional<Tokenizer> readTokenizer(const PayloadInfo &payload, const std::st
   return tokenizer;
 }
 
+NodePlacement placementFor(const Manifest &manifest, const LoadChoice &choice,
+                           const LoadOptions &options) {
+  constexpr uint64_t hugePage = uint64_t{2} << 20; // what copies are made of
+  if (choice.mode == LoadMode::Map)
+    return {};
+  std::vector<int> nodes;
+  for (const CopyCpu &cpu : options.cpus)
+    nodes.push_back(cpu.node);
+  return placeWeights(manifest, nodes, hugePage);
+}
+
 WeightMemory loadWeights(const std::string &path, const PayloadInfo &payload,
-                         const LoadChoice &choice, const LoadOptions &options) {
+                         const LoadChoice &choice, const NodePlacement &placement,
+                         const LoadOptions &options) {
   const WeightPlace place = {path, payload.fileOffset + payload.header.weightsOffset,
                              payload.header.weightsBytes, payload.fileBytes};
   if (choice.mode == LoadMode::Map)
     return WeightMemory::map(place);
+  if (!placement.runs.empty())
+    return WeightMemory::copyToNodes(place, placement.runs, options.cpus, choice.dropCache,
+                                     options.progress);
   return WeightMemory::copy(place, options.threads, choice.dropCache, options.progress);
 }
 
@@ -58,7 +73,8 @@ Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer>
              const LoadOptions &options)
     : modelPath(path), payload(std::move(info)), textTokenizer(std::move(tokenizer)), library(path),
       choice(chooseLoad(options.mode, payload.header.weightsBytes, options.runsForLong)),
-      weightMemory(loadWeights(path, payload, choice, options)) {
+      placement(placementFor(payload.manifest, choice, options)),
+      weightMemory(loadWeights(path, payload, choice, placement, options)) {
   checkCode(code(), payload, path);
 }
 

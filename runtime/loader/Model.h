@@ -6,12 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/abi/inf_abi.h"
 #include "runtime/format/Payload.h"
 #include "runtime/loader/CheckMachine.h"
 #include "runtime/loader/CodeLibrary.h"
 #include "runtime/loader/LoadChoice.h"
+#include "runtime/loader/NodePlacement.h"
 #include "runtime/loader/WeightMemory.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
@@ -22,6 +24,9 @@ struct LoadOptions {
   std::optional<LoadMode> mode;        ///< nullopt: by chooseLoad's rule
   bool runsForLong = false;            ///< for that rule
   unsigned threads = 1;                ///< that copy weights
+  /// Where the threads of the steps run: copied weights lie on the node of those that read them.
+  /// Empty: threads are not bound, or no placement is wanted. [threads of the steps]
+  std::vector<CopyCpu> cpus;
   CopyProgress progress;
 };
 
@@ -43,6 +48,8 @@ public:
   std::span<const uint8_t> weights() const { return weightMemory.bytes(); }
   /// How the weights came into memory, and why so.
   const LoadChoice &loadChoice() const { return choice; }
+  /// No runs when nothing was placed.
+  const NodePlacement &nodePlacement() const { return placement; }
   /// Null when the model was compiled without a tokenizer: only token ids can be given to it.
   const Tokenizer *tokenizer() const { return textTokenizer ? &*textTokenizer : nullptr; }
   /// Fails with Usage, saying to give ids, when there is no tokenizer.
@@ -57,6 +64,7 @@ private:
   std::optional<Tokenizer> textTokenizer;
   CodeLibrary library;
   LoadChoice choice;
+  NodePlacement placement;
   WeightMemory weightMemory;
 };
 

@@ -9,13 +9,17 @@
 #include <atomic>
 #include <cerrno>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "runtime/base/Error.h"
+#include "runtime/cpu/Affinity.h"
 
 namespace inf {
 namespace {
@@ -69,36 +73,96 @@ public:
   const int fd;
 };
 
-/// Chunks dealt out to threads; the first error ends them all.
+/// Chunks of some runs of the weights, in order, dealt out to whoever asks.
+class ChunkQueue {
+public:
+  void add(uint64_t offset, uint64_t bytes) {
+    for (const uint64_t end = offset + bytes; offset < end; offset += chunkBytes)
+      chunks.push_back({offset, std::min(chunkBytes, end - offset)});
+  }
+  struct Chunk {
+    uint64_t offset = 0, bytes = 0;
+  };
+  /// Null when there are no more.
+  const Chunk *take() {
+    const size_t index = next.fetch_add(1);
+    return index < chunks.size() ? &chunks[index] : nullptr;
+  }
+  void close() { next = chunks.size(); }
+
+private:
+  std::vector<Chunk> chunks;
+  std::atomic<size_t> next = 0;
+};
+
+/// Threads that each work off one queue; the first error ends them all.
 class Copying {
 public:
   Copying(const WeightPlace &weightPlace, uint8_t *memory, bool drop, const CopyProgress &told)
       : place(weightPlace), file(weightPlace), to(memory), dropCache(drop), progress(told) {}
 
   void run(unsigned threads) {
+    ChunkQueue &queue = queues[anyNode];
+    queue.add(0, place.bytes);
     std::vector<std::thread> others;
     try {
       for (unsigned i = 1; i < threads; ++i)
-        others.emplace_back([this] { work(); });
+        others.emplace_back([this, &queue] { work(queue); });
     } catch (const std::system_error &) { // no more threads to be had: those there are do it
     }
-    work();
-    for (std::thread &other : others)
-      other.join();
-    if (error)
-      std::rethrow_exception(error);
+    work(queue);
+    finish(others);
+  }
+
+  void runOnNodes(std::span<const NodeRun> runs, std::span<const CopyCpu> cpus) {
+    for (const NodeRun &run : runs)
+      queues[run.node].add(run.offset, run.bytes);
+    std::vector<std::thread> bound;
+    try {
+      for (const CopyCpu &cpu : cpus)
+        bound.emplace_back([this, &cpu, &queue = queues[cpu.node]] { workOn(cpu.cpu, queue); });
+    } catch (const std::system_error &failure) {
+      noteError(std::make_exception_ptr(
+          Error(ErrorCode::Machine, fmt::format("cannot start a thread to copy weights: {}. Raise "
+                                                "the limit on processes, or use --load=map.",
+                                                failure.what()))));
+    }
+    finish(bound);
   }
 
 private:
-  void work() {
+  static constexpr int anyNode = -1;
+
+  void work(ChunkQueue &queue) {
     try {
-      for (uint64_t at; (at = next.fetch_add(chunkBytes)) < place.bytes;)
-        copyChunk(at, std::min(chunkBytes, place.bytes - at));
+      while (const ChunkQueue::Chunk *chunk = queue.take())
+        copyChunk(chunk->offset, chunk->bytes);
     } catch (...) {
-      next = place.bytes;
-      const std::lock_guard lock(mutex);
-      error = error ? error : std::current_exception();
+      noteError(std::current_exception());
     }
+  }
+
+  void workOn(int cpu, ChunkQueue &queue) {
+    if (const int reason = bindThread(0, std::span(&cpu, 1)); reason != 0)
+      return noteError(std::make_exception_ptr(Error(
+          ErrorCode::Machine, fmt::format("cannot bind a thread that copies weights to CPU {}: {}. "
+                                          "Use --numa=off.",
+                                          cpu, errnoText(reason)))));
+    work(queue);
+  }
+
+  void noteError(std::exception_ptr failure) {
+    for (auto &[node, queue] : queues)
+      queue.close();
+    const std::lock_guard lock(mutex);
+    error = error ? error : failure;
+  }
+
+  void finish(std::vector<std::thread> &threads) {
+    for (std::thread &thread : threads)
+      thread.join();
+    if (error)
+      std::rethrow_exception(error);
   }
 
   void copyChunk(uint64_t at, uint64_t bytes) {
@@ -117,7 +181,7 @@ private:
   uint8_t *const to;
   const bool dropCache;
   const CopyProgress &progress;
-  std::atomic<uint64_t> next = 0;
+  std::map<int, ChunkQueue> queues; ///< by node; complete before the threads start
   std::mutex mutex;
   uint64_t done = 0;
   std::exception_ptr error;
@@ -176,10 +240,9 @@ WeightMemory WeightMemory::map(const WeightPlace &place) {
   return {mapped, place.bytes, static_cast<uint8_t *>(mapped), place.bytes};
 }
 
-WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool dropCache,
-                                const CopyProgress &progress) {
-  if (place.bytes == 0)
-    return map(place);
+/// Fills new memory by `fill(memory)`.
+template <typename Fill>
+WeightMemory WeightMemory::filled(const WeightPlace &place, const Fill &fill) {
   const HugeRegion region(place.bytes, PROT_READ | PROT_WRITE);
   if (region.failed())
     fail(ErrorCode::Machine,
@@ -188,10 +251,27 @@ WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool
   // Gives the mapping back on an error.
   WeightMemory memory(region.base, region.length, region.begin, place.bytes);
   madvise(region.begin, place.bytes, MADV_HUGEPAGE);
-  Copying(place, region.begin, dropCache, progress).run(std::max(threads, 1u));
+  fill(region.begin);
   mprotect(region.base, region.length,
            PROT_READ); // as a mapped file is: a stray write ends the program
   return memory;
+}
+
+WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool dropCache,
+                                const CopyProgress &progress) {
+  if (place.bytes == 0)
+    return map(place);
+  return filled(place, [&](uint8_t *memory) {
+    Copying(place, memory, dropCache, progress).run(std::max(threads, 1u));
+  });
+}
+
+WeightMemory WeightMemory::copyToNodes(const WeightPlace &place, std::span<const NodeRun> runs,
+                                       std::span<const CopyCpu> cpus, bool dropCache,
+                                       const CopyProgress &progress) {
+  return filled(place, [&](uint8_t *memory) {
+    Copying(place, memory, dropCache, progress).runOnNodes(runs, cpus);
+  });
 }
 
 WeightMemory::WeightMemory(WeightMemory &&other) noexcept

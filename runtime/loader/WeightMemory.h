@@ -6,6 +6,9 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "runtime/loader/NodePlacement.h"
 
 namespace inf {
 
@@ -23,6 +26,11 @@ struct WeightPlace {
   uint64_t offset = 0, bytes = 0, fileBytes = 0;
 };
 
+/// A CPU on which a thread reads weights, and the NUMA node it belongs to.
+struct CopyCpu {
+  int cpu = 0, node = 0;
+};
+
 /// Told now and then, from one thread at a time, while weights are copied.
 using CopyProgress = std::function<void(uint64_t doneBytes, uint64_t totalBytes)>;
 
@@ -35,6 +43,12 @@ public:
   /// read, so that both are never held whole.
   static WeightMemory copy(const WeightPlace &place, unsigned threads, bool dropCache,
                            const CopyProgress &progress);
+  /// The same, but each run of pages is first touched by threads bound to CPUs of its node, which
+  /// is where the kernel then puts it (unless that node is full). One thread for each of `cpus`;
+  /// every node of `runs` has one. Fails with Machine when a thread can't be bound.
+  static WeightMemory copyToNodes(const WeightPlace &place, std::span<const NodeRun> runs,
+                                  std::span<const CopyCpu> cpus, bool dropCache,
+                                  const CopyProgress &progress);
 
   WeightMemory(WeightMemory &&other) noexcept;
   WeightMemory &operator=(WeightMemory &&) = delete;
@@ -44,6 +58,7 @@ public:
 
 private:
   WeightMemory(void *base, size_t length, uint8_t *first, size_t count);
+  template <typename Fill> static WeightMemory filled(const WeightPlace &place, const Fill &fill);
 
   void *mapping = nullptr;
   size_t mappingBytes = 0;

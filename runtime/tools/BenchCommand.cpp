@@ -26,6 +26,7 @@ between the runs. LIST: numbers with commas.
   -r, --repeat N             runs counted (3)
   --threads N|sweep          default: physical cores allowed; sweep: 1 to those
   --load MODE                weights: map, copy (into huge pages), auto: copy
+  --numa MODE                auto, off, report: copied weights by NUMA node
   --stages                   where the time goes, in extra runs
   --no-roof                  leave the limits out: shorter, and no shares
   --json                     print one JSON object
@@ -52,6 +53,7 @@ void addOptions(CLI::App &app, BenchOptions &options, BenchFlags &flags) {
   app.add_option("-r,--repeat", options.repeat);
   app.add_option("--threads", flags.threads);
   app.add_option("--load", options.load);
+  app.add_option("--numa", options.numa)->check(CLI::IsMember({"auto", "off", "report"}));
   app.add_flag("--stages", options.stages);
   app.add_flag("--no-roof", flags.noRoof);
   app.add_flag("--json", options.json);
@@ -183,7 +185,8 @@ int benchCommand(Arguments arguments, Output &out) {
   if (!parseArguments(app, help, std::move(arguments), out))
     return 0;
   finishOptions(options, flags);
-  const ModelOptions load = {options.modelPath, options.threads, options.load, options.verbose};
+  const ModelOptions load = {options.modelPath, options.threads, options.load, options.numa,
+                             options.verbose};
   const BenchReport report =
       measureAll(loadModel(load, planThreads(SystemRoot{}, options.threads), true), options);
   out.write(options.json ? benchJson(report) : benchText(report));

@@ -15,19 +15,21 @@ struct ModelOptions {
   std::string path;
   std::optional<unsigned> threads; ///< nullopt: chosen from cores and limits (runtime/cpu)
   std::string load = "auto";       ///< how weights come into memory: auto, map, copy
+  std::string numa = "auto";       ///< copied weights on their readers' node: auto, off, report
   bool verbose = false;            ///< say which threads and why, and how weights were loaded
 };
 
 /// The model's path, --threads and --verbose.
 void addModelOptions(CLI::App &app, ModelOptions &options);
 
-/// --load.
+/// --load and --numa.
 void addLoadOption(CLI::App &app, ModelOptions &options);
 
 /// planThreads, with its warnings (and with --verbose its reason) on standard error.
 ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose);
 
-/// The model, its weights read by the threads of the plan where they are copied; progress is shown
+/// The model, its weights (unless --numa=off: on the NUMA node of the threads of the plan that use
+/// them) read by the threads of the plan where they are copied; progress is shown
 /// on a terminal.
 /// `runsForLong`: for chooseLoad().
 std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan,

@@ -31,6 +31,7 @@ Streams what the model says to stdout, one status line to stderr.
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
   --load MODE        weights: map (starts at once), copy (into huge pages), auto
+  --numa MODE        auto, off, report: copied weights on their readers' node
   --print-ids        print token ids instead of text
   --verbose          say which threads run and why
   --version          print the version

@@ -27,6 +27,7 @@ before it; the first token of a sequence is not counted.
   --json             print one JSON object
   --threads N        default: physical cores allowed by affinity and quota
   --load MODE        map, copy or auto, as `infrun` has it
+  --numa MODE        auto, off or report, as `infrun` has it
   --verbose          say which threads run and why
   --help             print this
 Example: infrun score model.so --text book.txt --json

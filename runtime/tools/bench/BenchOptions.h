@@ -10,7 +10,7 @@
 namespace inf {
 
 struct BenchOptions {
-  std::string modelPath, load = "auto"; ///< load: as --load of `infrun`
+  std::string modelPath, load = "auto", numa = "auto"; ///< as `infrun` has them
   std::vector<uint64_t> promptTokens = {512};
   uint64_t generatedTokens = 64; ///< 0: no decoding
   std::vector<uint64_t> contexts = {0};

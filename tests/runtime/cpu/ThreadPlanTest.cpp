@@ -168,6 +168,8 @@ TEST(ThreadPlan, NumaNodesAreFilledOneAfterTheOther) {
   root.addNode(0, "0,2,4,6");
   root.addNode(1, "1,3,5,7");
   EXPECT_THAT(planThreads(root.system("0-7"), byDefault).cpus, ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
+  EXPECT_THAT(planThreads(root.system("0-7"), byDefault).nodes,
+              ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
   EXPECT_THAT(planThreads(root.system("0-7"), 3).cpus, ElementsAre(0, 2, 4));
 }
 
