@@ -55,53 +55,18 @@ public:
   std::vector<PageReaders> pages;
 };
 
-/// Weights that one stage cuts as if they were one matrix, in order: q, k and v of a layer, or one
-/// weight alone.
-using Joint = std::vector<const PackedWeight *>;
-
-bool followsInStage(const PackedWeight &before, const PackedWeight &weight) {
-  const std::string &a = before.decl.name, &b = weight.decl.name;
-  return (a.ends_with(".attention.q.weight") && b.ends_with(".attention.k.weight")) ||
-         (a.ends_with(".attention.k.weight") && b.ends_with(".attention.v.weight"));
-}
-
-std::vector<Joint> jointsOf(const Manifest &manifest) {
-  std::vector<Joint> joints;
-  for (const PackedWeight &weight : manifest.weights) {
-    if (!isSliced(weight))
-      continue;
-    if (joints.empty() || !followsInStage(*joints.back().back(), weight))
-      joints.emplace_back();
-    joints.back().push_back(&weight);
-  }
-  return joints;
-}
-
-/// Units `first` .. `end` of every expert are read by the threads of `node`.
-void addUnits(const PackedWeight &weight, const PackUnits &units, uint64_t first, uint64_t end,
-              int node, Readers &readers) {
+/// A stage cuts by panels, or (q, k and v) by heads: a page is much larger than the difference.
+void addWeight(const PackedWeight &weight, std::span<const Team> teams, unsigned threads,
+               Readers &readers) {
+  const PackUnits units = packUnits(weight.decl, weight.spec);
   const uint64_t perExpert = units.count / weight.decl.experts;
   for (uint64_t expert = 0; expert < weight.decl.experts; ++expert)
-    readers.add(weight.offset + (expert * perExpert + first) * units.unitBytes,
-                (end - first) * units.unitBytes, node);
-}
-
-void addJoint(const Joint &joint, std::span<const Team> teams, unsigned threads, Readers &readers) {
-  uint64_t total = 0;
-  for (const PackedWeight *weight : joint)
-    total += packUnits(weight->decl, weight->spec).count / weight->decl.experts;
-  uint64_t begin = 0; // of the weight's units among those of the joint
-  for (const PackedWeight *weight : joint) {
-    const PackUnits units = packUnits(weight->decl, weight->spec);
-    const uint64_t count = units.count / weight->decl.experts;
     for (const Team &team : teams) {
-      const auto inWeight = [&](unsigned thread) {
-        return std::clamp(total * thread / threads, begin, begin + count) - begin;
-      };
-      addUnits(*weight, units, inWeight(team.first), inWeight(team.end), team.node, readers);
+      const uint64_t first = perExpert * team.first / threads;
+      const uint64_t end = perExpert * team.end / threads;
+      readers.add(weight.offset + (expert * perExpert + first) * units.unitBytes,
+                  (end - first) * units.unitBytes, team.node);
     }
-    begin += count;
-  }
 }
 
 /// The node that reads most of a page; that of the page before when nobody slices it.
@@ -133,8 +98,9 @@ NodePlacement placeWeights(const Manifest &manifest, std::span<const int> thread
   if (teams.size() < 2)
     return placement;
   Readers readers(manifest.weightsBytes, pageBytes);
-  for (const Joint &joint : jointsOf(manifest))
-    addJoint(joint, teams, static_cast<unsigned>(threadNodes.size()), readers);
+  for (const PackedWeight &weight : manifest.weights)
+    if (isSliced(weight))
+      addWeight(weight, teams, static_cast<unsigned>(threadNodes.size()), readers);
   int node = teams.front().node;
   for (size_t page = 0; page < readers.pages.size(); ++page) {
     const uint64_t offset = page * pageBytes;

@@ -43,9 +43,7 @@ Manifest someManifest() {
   manifest.weights = {
       weightOf("embedding.weight", 1, 100, 64, {WeightFormat::BF16, PackedLayout::Rows}),
       weightOf("layers.0.attention.norm.weight", 1, 64, 1, {}),
-      weightOf("layers.0.attention.q.weight", 1, 128, 64, int8),
-      weightOf("layers.0.attention.k.weight", 1, 32, 64, int8),
-      weightOf("layers.0.attention.v.weight", 1, 32, 64, int8),
+      weightOf("layers.0.attention.qkv.weight", 1, 192, 64, int8),
       weightOf("layers.0.attention.o.weight", 1, 64, 128, int8),
       weightOf("layers.0.moe.gate_up.weight", 5, 320, 64, pairs),
       weightOf("layers.0.moe.down.weight", 5, 64, 160, int8),
@@ -67,20 +65,14 @@ unsigned readerOf(uint64_t unit, uint64_t count, unsigned threads) {
 std::vector<int> readersByByte(const Manifest &manifest, std::span<const int> threadNodes) {
   std::vector<int> nodes(manifest.weightsBytes, -1);
   const auto threads = static_cast<unsigned>(threadNodes.size());
-  const uint64_t heads = 8 + 2 + 2; // panels of q, k and v, cut as one
   for (const PackedWeight &weight : manifest.weights) {
     if (weight.spec.layout != PackedLayout::Panel16 &&
         weight.spec.layout != PackedLayout::Panel16Pairs)
       continue;
     const PackUnits units = packUnits(weight.decl, weight.spec);
     const uint64_t perExpert = units.count / weight.decl.experts;
-    const bool q = weight.decl.name.ends_with("q.weight"),
-               k = weight.decl.name.ends_with("k.weight"),
-               v = weight.decl.name.ends_with("v.weight");
-    const uint64_t before = k ? 8 : v ? 10 : 0;
     for (uint64_t unit = 0; unit < units.count; ++unit) {
-      const unsigned thread = q || k || v ? readerOf(before + unit, heads, threads)
-                                          : readerOf(unit % perExpert, perExpert, threads);
+      const unsigned thread = readerOf(unit % perExpert, perExpert, threads);
       const auto first = nodes.begin() + std::ptrdiff_t(weight.offset + unit * units.unitBytes);
       std::fill(first, first + std::ptrdiff_t(units.unitBytes), threadNodes[thread]);
     }
