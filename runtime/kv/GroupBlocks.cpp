@@ -87,13 +87,19 @@ uint32_t GroupBlocks::heldBlocks(uint32_t sequence) const {
   return heldBySequence[sequence].end - heldBySequence[sequence].first;
 }
 
-void GroupBlocks::begin(uint32_t sequence, uint32_t first) {
-  heldBySequence[sequence] = {first, first};
+void GroupBlocks::begin(uint32_t sequence, uint32_t entry) {
+  heldBySequence[sequence] = {entry, entry};
 }
 
-void GroupBlocks::share(uint32_t sequence, int32_t block) {
+void GroupBlocks::shareBefore(uint32_t sequence, int32_t block) {
   pool.hold(block);
-  row(sequence)[heldBySequence[sequence].end++] = block;
+  row(sequence)[--heldBySequence[sequence].first] = block;
+}
+
+bool GroupBlocks::isShared(uint32_t sequence, uint32_t position) const {
+  const Held &held = heldBySequence[sequence];
+  uint32_t index = position / tokensPerBlock;
+  return index >= held.first && index < held.end && pool.shared(row(sequence)[index]);
 }
 
 void GroupBlocks::replace(uint32_t sequence, uint32_t index, int32_t block) {

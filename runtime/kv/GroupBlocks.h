@@ -46,12 +46,14 @@ public:
   Held held(uint32_t sequence) const { return heldBySequence[sequence]; }
   uint32_t heldBlocks(uint32_t sequence) const;
   int32_t block(uint32_t sequence, uint32_t index) const { return row(sequence)[index]; }
-  /// Lets an empty sequence begin at table entry `first`; share() adds the blocks in order.
-  void begin(uint32_t sequence, uint32_t first);
-  /// The next entry is this block, which somebody else refers to as well.
-  void share(uint32_t sequence, int32_t block);
+  /// Lets an empty sequence hold [entry, entry) of its table; shareBefore() adds to its front.
+  void begin(uint32_t sequence, uint32_t entry);
+  /// The entry before the held ones is this block, which somebody else refers to as well.
+  void shareBefore(uint32_t sequence, int32_t block);
   /// A held entry becomes this block instead.
   void replace(uint32_t sequence, uint32_t index, int32_t block);
+  /// Whether the entry of `position` is held and shared: a write there needs makeOwn() before.
+  bool isShared(uint32_t sequence, uint32_t position) const;
   /// A held entry becomes a copy of itself. Requires a free block.
   void makeOwn(uint32_t sequence, uint32_t index);
 

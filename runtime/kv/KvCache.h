@@ -38,9 +38,14 @@ struct KvCacheOptions {
                            ///< mean sequence exhausts them at once; 0: enough for every sequence
                            ///< to reach its context
   bool prefixes = false;   ///< keep and share prefixes
-  uint32_t checkpointTokens = 1024;
+  uint32_t checkpointTokens = 1024; ///< rounded up to whole blocks; 0: only prompts' and sequences'
+                                    ///< ends
   EvictionPolicy eviction = EvictionPolicy::CostAware;
+  /// A token at position p costs 1 + p * positionCost times what one at the start costs to compute:
+  /// what attention adds. For CostAware.
+  double positionCost = 0;
   std::array<uint64_t, 2> modelSalt{}; ///< the build id: blocks of another build never match
+  uint32_t keyBits = 128;              ///< of a block's hash; fewer make collisions, for tests
 };
 
 /// Counters since construction and the state now.
