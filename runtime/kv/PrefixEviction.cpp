@@ -132,10 +132,8 @@ void PrefixIndex::unpin(PrefixNodeId node) {
 }
 
 void PrefixIndex::retreat(PrefixBranch &branch, uint32_t position) {
-  if (branch.tail != noPrefixNode && tree.end(branch.tail) > position) {
-    unpin(branch.tail);
-    branch.tail = noPrefixNode;
-  }
+  unpin(branch.tail); // the sequence gets a copy of its block
+  branch.tail = noPrefixNode;
   while (branch.node != noPrefixNode && tree.end(branch.node) > position) {
     PrefixNodeId parent = tree.parent(branch.node);
     if (tree.isRoot(parent))

@@ -64,7 +64,7 @@ public:
   /// The position behind the branch's blocks and `tail`, fewer tokens than a block, is one to come
   /// back to: the tail enters, and what a query there sees is kept if the sequence still holds it.
   void checkpoint(PrefixBranch &branch, uint32_t sequence, std::span<const int32_t> tail);
-  /// The sequence went back to `position`.
+  /// The sequence went back to `position`, below what it had committed, and will write there.
   void retreat(PrefixBranch &branch, uint32_t position);
   /// The sequence has ended.
   void leave(PrefixBranch &branch);
