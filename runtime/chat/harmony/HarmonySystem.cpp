@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/chat/Effort.h"
 #include "runtime/chat/harmony/BuiltinTools.h"
 #include "runtime/chat/harmony/TypeScript.h"
 
@@ -77,18 +78,6 @@ std::string harmonyDeveloperText(std::string_view instructions, std::span<const 
     sections.push_back(functionTools(tools));
   }
   return fmt::format("{}", fmt::join(sections, "\n\n"));
-}
-
-std::string_view effortName(ReasoningEffort effort) {
-  switch (effort) {
-  case ReasoningEffort::Low:
-    return "low";
-  case ReasoningEffort::Medium:
-    return "medium";
-  case ReasoningEffort::High:
-    return "high";
-  }
-  return "medium";
 }
 
 } // namespace inf

@@ -27,7 +27,4 @@ std::string harmonySystemText(const HarmonySystem &system);
 /// tool whose parameters are no JSON schema, naming it.
 std::string harmonyDeveloperText(std::string_view instructions, std::span<const ChatTool> tools);
 
-/// "low", "medium", "high".
-std::string_view effortName(ReasoningEffort effort);
-
 } // namespace inf
