@@ -9,10 +9,13 @@ namespace inf {
 std::string Detokenizer::push(int32_t id) {
   if (specials == SpecialOutput::Skip && tokenizer.isSpecial(id))
     return {};
-  pending += tokenizer.tokenBytes(id);
+  tokenizer.decodeNext(id, state, pending);
   return takeWellFormed(pending);
 }
 
-std::string Detokenizer::finish() { return toWellFormed(std::exchange(pending, {})); }
+std::string Detokenizer::finish() {
+  state = begin();
+  return toWellFormed(std::exchange(pending, {}));
+}
 
 } // namespace inf

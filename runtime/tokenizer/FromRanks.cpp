@@ -44,13 +44,14 @@ Tokenizer Tokenizer::fromRanks(std::string_view tiktokenFile, std::string_view s
   parts->wholePieceFirst = true; // tiktoken looks a piece up before it merges
   addLines(parts->tokens, tiktokenFile);
   for (const SpecialToken &special : specials) {
+    parts->tokens.refuseKnown(special.id, special.text);
     if (special.id >= 0 && special.id < parts->tokens.size() &&
         parts->tokens.kind(special.id) == TokenKind::Special)
       parts->addAlias(special.id, special.text);
     else
       parts->addWhole(special.id, special.text, /*special=*/true);
   }
-  parts->patterns.emplace_back(splitPattern);
+  parts->preTokenizer.add(SplitStage{TextPattern::regex(splitPattern)});
   parts->seal();
   return Tokenizer(std::move(parts));
 }

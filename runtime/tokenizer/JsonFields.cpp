@@ -54,6 +54,16 @@ const Json &FieldReader::need(const char *key) const {
   return *value;
 }
 
+const Json &FieldReader::array(const char *key, size_t longest) const {
+  const Json &value = need(key);
+  if (!value.is_array())
+    wrongType(path(key), value, "an array");
+  if (value.size() > longest)
+    fail(ErrorCode::BadInput, "tokenizer.json: {} has {} entries, expected at most {}", path(key),
+         value.size(), longest);
+  return value;
+}
+
 std::string FieldReader::text(const char *key) const {
   const Json &value = need(key);
   if (!value.is_string())
@@ -88,6 +98,11 @@ void FieldReader::mustBe(const char *key, bool value) const {
   if (boolean(key, value) != value)
     fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}; not implemented", path(key),
          !value, value);
+}
+
+void FieldReader::refuse(const char *key, std::string_view value, std::string_view expected) const {
+  fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}; this is not implemented",
+       path(key), quote(value), expected);
 }
 
 std::string FieldReader::path(const char *key) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ public:
   const Json *get(const char *key) const;
   const Json &need(const char *key) const;
 
+  /// Every method below fails unless the value has that type. An array must not be longer than
+  /// `longest`.
+  const Json &array(const char *key, size_t longest = std::numeric_limits<size_t>::max()) const;
   std::string text(const char *key) const;
   int64_t integer(const char *key) const;
   bool boolean(const char *key, bool otherwise) const;
@@ -37,6 +41,10 @@ public:
   void mustBeUnset(const char *key) const;
   /// Refuses a boolean key that is not `value` (which a missing key means as well).
   void mustBe(const char *key, bool value) const;
+
+  /// Fails, saying that `key`, which is `value`, is not implemented, and what is.
+  [[noreturn]] void refuse(const char *key, std::string_view value,
+                           std::string_view expected) const;
 
   /// "model.vocab": where `key` is.
   std::string path(const char *key) const;

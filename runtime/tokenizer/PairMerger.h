@@ -9,22 +9,26 @@
 
 namespace inf {
 
-/// Merges the bytes of a piece until no two neighbours merge: always the pair of lowest rank, the
-/// leftmost of equals (Sennrich et al. 2016, section 3.2). O(n log n) for n bytes. Keeps its
-/// working memory from piece to piece; one object per thread.
+/// Merges the bytes of a piece, or its characters, until no two neighbours merge: always the pair
+/// of lowest rank, the leftmost of equals (Sennrich et al. 2016, section 3.2). O(n log n) for n
+/// bytes. Keeps its working memory from piece to piece; one object per thread.
 class PairMerger {
 public:
   explicit PairMerger(const TokenizerParts &tokenizerParts) : parts(tokenizerParts) {}
 
-  /// Appends the tokens of `piece` (at most 2^31 bytes) to `ids`.
+  /// Appends the tokens of `piece` (at most 2^31 bytes) to `ids`. Fails with BadInput for a
+  /// character that has no token where nothing stands for such.
   void run(std::string_view piece, std::vector<int32_t> &ids);
 
 private:
+  static constexpr int32_t swallowed = -1; ///< merged into its left neighbour, or inside of a node
+  static constexpr int32_t noToken = -2;   ///< a character without a token, which may merge yet
+
   /// A token so far. It starts at the byte of its own index, so its right neighbour is node `end`.
   struct Node {
     uint32_t end;  ///< one past its last byte
     uint32_t prev; ///< index of the left neighbour; itself for the first
-    int32_t id;    ///< -1 once merged into its left neighbour
+    int32_t id;
   };
   struct Candidate {
     uint32_t rank;
@@ -36,6 +40,11 @@ private:
   static bool later(const Candidate &a, const Candidate &b) {
     return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
   }
+  void startFromBytes();
+  void startFromCharacters();
+  uint32_t append(uint32_t begin, uint32_t end, uint32_t prev, int32_t id);
+  uint32_t appendUnknown(uint32_t begin, uint32_t end, uint32_t prev);
+  void appendIds(std::string_view character, std::vector<int32_t> &ids) const;
   bool candidateAt(uint32_t left, Candidate &candidate) const;
   void push(uint32_t left);
   bool stillThere(const Candidate &candidate) const;

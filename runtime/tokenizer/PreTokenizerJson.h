@@ -1,16 +1,19 @@
 // The "pre_tokenizer" of tokenizer.json: how text is cut before merging.
 #pragma once
 
-#include <vector>
-
 #include "runtime/tokenizer/JsonFields.h"
-#include "runtime/tokenizer/SplitPattern.h"
+#include "runtime/tokenizer/PreTokenizer.h"
 
 namespace inf {
 
-/// The patterns to apply one after the other. Fails with BadInput, by name, for any type or option
-/// other than Split (Regex, Isolated), ByteLevel (without prefix space) and Sequence of these that
-/// ends with ByteLevel.
-std::vector<SplitPattern> readPreTokenizer(const Json &json);
+struct PreTokenizerStages {
+  PreTokenizer stages;
+  bool byteLevel = false; ///< the last stage is ByteLevel: the vocabulary writes bytes
+};
+
+/// ByteLevel (as the last stage), Split, Metaspace, Digits, Punctuation, Whitespace,
+/// WhitespaceSplit, CharDelimiterSplit, or a Sequence of these; fails with BadInput, by name, for
+/// any other type, option or order.
+PreTokenizerStages readPreTokenizer(const Json &json);
 
 } // namespace inf

@@ -47,28 +47,10 @@ public:
   /// memory are bounded: fails with BadInput when the pattern backtracks without end on this text.
   std::optional<Match> find(std::string_view text, size_t from, Scratch &scratch) const;
 
-  /// Calls `emit(std::string_view)` for each non-empty match and each non-empty gap between
-  /// matches, in order; together they are `text`. (Behaviour "Isolated" of tokenizer.json.)
-  template <typename Emit> void split(std::string_view text, Scratch &scratch, Emit &&emit) const {
-    size_t done = 0, from = 0;
-    while (from < text.size()) {
-      std::optional<Match> match = find(text, from, scratch);
-      if (!match)
-        break;
-      if (match->begin > done)
-        emit(text.substr(done, match->begin - done));
-      if (match->end > match->begin)
-        emit(text.substr(match->begin, match->end - match->begin));
-      done = match->end;
-      from = match->end > match->begin ? match->end : nextCharacter(text, match->end);
-    }
-    if (done < text.size())
-      emit(text.substr(done));
-  }
-
-private:
+  /// Where the character after the one at `at` begins.
   static size_t nextCharacter(std::string_view text, size_t at);
 
+private:
   struct FreeCode {
     void operator()(void *code) const;
   };

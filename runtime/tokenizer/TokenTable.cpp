@@ -37,7 +37,8 @@ void TokenTable::add(int64_t id, std::string_view bytes, TokenKind kind) {
     fail(ErrorCode::BadInput,
          "token id {} is given twice, to {} and to {}; the vocabulary is broken", id,
          quote(this->bytes(int32_t(id))), quote(bytes));
-  refuseKnown(id, bytes);
+  Index &index = kind == TokenKind::Ordinary ? ordinary : whole;
+  refuseIn(index, id, bytes);
   if (bytes.size() > std::numeric_limits<uint32_t>::max() - blob.size())
     fail(ErrorCode::BadInput, "the vocabulary holds more than 4 GiB of token bytes");
 
@@ -46,29 +47,39 @@ void TokenTable::add(int64_t id, std::string_view bytes, TokenKind kind) {
   entries[size_t(id)] = {uint32_t(blob.size()), uint32_t(bytes.size()), kind};
   blob.insert(blob.end(), bytes.begin(), bytes.end());
   longest = std::max(longest, bytes.size());
-  if (++count * 2 > index.size())
-    growIndex();
-  index[slotOf(bytes)] = int32_t(id);
+  insert(index, int32_t(id));
+}
+
+void TokenTable::addOrdinary(int32_t id) {
+  refuseIn(ordinary, id, bytes(id));
+  insert(ordinary, id);
 }
 
 void TokenTable::refuseKnown(int64_t id, std::string_view bytes) const {
+  refuseIn(ordinary, id, bytes);
+  refuseIn(whole, id, bytes);
+}
+
+void TokenTable::refuseIn(const Index &index, int64_t id, std::string_view bytes) const {
   if (bytes.empty())
     fail(ErrorCode::BadInput, "token {} is empty, expected at least one byte", id);
-  if (int32_t other = find(bytes); other >= 0)
+  if (int32_t other = findIn(index, bytes); other >= 0)
     fail(ErrorCode::BadInput,
          "token {} is given twice, as id {} and as {}; the vocabulary is broken", quote(bytes),
          other, id);
 }
 
 int32_t TokenTable::find(std::string_view bytes) const {
-  if (bytes.size() > longest || index.empty())
-    return -1;
-  return index[slotOf(bytes)];
+  int32_t id = findIn(ordinary, bytes);
+  return id >= 0 ? id : findIn(whole, bytes);
 }
 
-int32_t TokenTable::findOrdinary(std::string_view bytes) const {
-  int32_t id = find(bytes);
-  return id >= 0 && kind(id) == TokenKind::Ordinary ? id : -1;
+int32_t TokenTable::findOrdinary(std::string_view bytes) const { return findIn(ordinary, bytes); }
+
+int32_t TokenTable::findIn(const Index &index, std::string_view bytes) const {
+  if (bytes.size() > longest || index.slots.empty())
+    return -1;
+  return index.slots[slotOf(index.slots, bytes)];
 }
 
 std::array<int32_t, 256> TokenTable::singleBytes() const {
@@ -86,20 +97,23 @@ std::array<int32_t, 256> TokenTable::singleBytes() const {
 }
 
 /// The slot that holds `bytes`, or the free one where they belong.
-size_t TokenTable::slotOf(std::string_view bytes) const {
-  size_t mask = index.size() - 1;
+size_t TokenTable::slotOf(const std::vector<int32_t> &slots, std::string_view bytes) const {
+  size_t mask = slots.size() - 1;
   size_t slot = hashBytes(bytes) & mask;
-  while (index[slot] >= 0 && this->bytes(index[slot]) != bytes)
+  while (slots[slot] >= 0 && this->bytes(slots[slot]) != bytes)
     slot = (slot + 1) & mask;
   return slot;
 }
 
-void TokenTable::growIndex() {
-  std::vector<int32_t> old = std::move(index);
-  index.assign(std::max<size_t>(1024, old.size() * 2), -1);
-  for (int32_t id : old)
-    if (id >= 0)
-      index[slotOf(bytes(id))] = id;
+void TokenTable::insert(Index &index, int32_t id) {
+  if (++index.count * 2 > index.slots.size()) {
+    std::vector<int32_t> old = std::move(index.slots);
+    index.slots.assign(std::max<size_t>(1024, old.size() * 2), -1);
+    for (int32_t known : old)
+      if (known >= 0)
+        index.slots[slotOf(index.slots, bytes(known))] = known;
+  }
+  index.slots[slotOf(index.slots, bytes(id))] = id;
 }
 
 } // namespace inf

@@ -1,4 +1,5 @@
-// Text to token ids and back: byte-level byte-pair encoding.
+// Text to token ids and back: byte-pair encoding, of bytes or (as SentencePiece does it) of
+// characters.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/tokenizer/TokenDecoder.h"
+
 namespace inf {
 
 struct TokenizerParts;
@@ -17,6 +20,12 @@ struct TokenizerParts;
 enum class SpecialTokens {
   AsText, ///< those seven characters; the choice for any text that a user or a web page wrote
   Allow,  ///< the special token; only for text the program wrote itself
+};
+
+/// Whether a text gets the tokens that the model wants around it: a begin-of-text token, say.
+enum class TextEnds {
+  Bare,   ///< none
+  Marked, ///< those that the tokenizer's file names (its post-processor), if any
 };
 
 /// What becomes of special tokens in text to show.
@@ -30,9 +39,10 @@ struct SpecialToken {
 /// Immutable: every const method may be called from any number of threads at once.
 class Tokenizer {
 public:
-  /// Reads the text of a Hugging Face tokenizer.json: model BPE; pre_tokenizer ByteLevel, or a
-  /// Sequence of Split (Regex, Isolated) and a final ByteLevel; decoder ByteLevel. Fails with
-  /// BadInput for broken files and, by name, for every type, option or key that is not implemented.
+  /// Reads the text of a Hugging Face tokenizer.json with a model of type BPE, or of our own type
+  /// ScoredBPE (README.md); normalizers, pre-tokenizers, post-processors and decoders as README.md
+  /// lists them. Fails with BadInput for broken files and, by name, for every type, option or key
+  /// that is not implemented.
   static Tokenizer fromJson(std::string_view jsonText);
 
   /// Reads a tiktoken rank file: a line "base64(token) rank" per token, the rank being its id and
@@ -47,18 +57,29 @@ public:
   Tokenizer(Tokenizer &&) noexcept;
   Tokenizer &operator=(Tokenizer &&) noexcept;
 
-  /// The token ids of a text of any bytes, without a begin-of-text token. Bytes that are not
-  /// well-formed UTF-8 are pieces of their own, so decode() gives back exactly `text`. Fails with
-  /// TooLong above 1 GiB, with BadInput when the split pattern backtracks without end.
-  std::vector<int32_t> encode(std::string_view text, SpecialTokens specials) const;
+  /// The token ids of a text of any bytes. A byte-level tokenizer without a normalizer, and one of
+  /// characters with byte tokens that only marks spaces, lose nothing: decode() gives back exactly
+  /// `text`, though bytes that are not well-formed UTF-8 are pieces of their own. Fails with
+  /// TooLong above 1 GiB (before or after normalization), with BadInput when a pattern backtracks
+  /// without end, or when a character has no token and the vocabulary none for such.
+  std::vector<int32_t> encode(std::string_view text, SpecialTokens specials,
+                              TextEnds ends = TextEnds::Bare) const;
 
-  /// The bytes of all ids joined; not UTF-8 when the ids are cut inside a character. Fails with
-  /// BadInput for an id without a token.
+  /// What TextEnds::Marked puts around a text.
+  std::span<const int32_t> tokensBefore() const;
+  std::span<const int32_t> tokensAfter() const;
+
+  /// The bytes of all ids joined, decoded as the start of a text; not UTF-8 when the ids are cut
+  /// inside a character. Fails with BadInput for an id without a token.
   std::string decode(std::span<const int32_t> ids,
                      SpecialOutput specials = SpecialOutput::Show) const;
 
-  /// The bytes of one token; valid as long as this object lives. Fails with BadInput for an id
-  /// without a token.
+  /// Appends to `out` what token `id`, special or not, gives where the text stands. Fails with
+  /// BadInput for an id without a token, and then changes nothing.
+  void decodeNext(int32_t id, DecodeState &state, std::string &out) const;
+
+  /// The bytes that one token gives inside of a text; valid as long as this object lives. Fails
+  /// with BadInput for an id without a token.
   std::string_view tokenBytes(int32_t id) const;
 
   /// Highest id + 1; some ids below may have no token.
@@ -68,10 +89,13 @@ public:
   bool isSpecial(int32_t id) const;
 
   /// The id of the token, ordinary or special, with exactly these bytes (or, for a special token,
-  /// another of its names).
+  /// another of its names). Where merging starts from characters, the text in the vocabulary
+  /// counts: "▁upon", "<0x0A>".
   std::optional<int32_t> idOf(std::string_view tokenText) const;
 
 private:
+  void needToken(int32_t id) const;
+
   std::unique_ptr<const TokenizerParts> parts;
 };
 

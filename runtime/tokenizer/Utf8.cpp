@@ -77,6 +77,27 @@ Utf8Sequence firstSequence(std::string_view bytes) {
   return {Utf8Kind::Valid, follow.count + 1};
 }
 
+uint32_t codePointOf(std::string_view sequence) {
+  uint8_t lead = uint8_t(sequence[0]);
+  if (sequence.size() == 1)
+    return lead;
+  uint32_t code = lead & (0x7Fu >> sequence.size());
+  for (char c : sequence.substr(1))
+    code = code << 6 | (uint8_t(c) & 0x3Fu);
+  return code;
+}
+
+size_t lastSequence(std::string_view bytes) {
+  size_t last = bytes.size() - 1;
+  for (size_t begin = last; begin + 4 > last && begin <= last; --begin) // wraps below 0
+    if ((bytes[begin] & 0xC0) != 0x80) {
+      Utf8Sequence sequence = firstSequence(bytes.substr(begin));
+      return sequence.kind == Utf8Kind::Valid && begin + sequence.length == bytes.size() ? begin
+                                                                                         : last;
+    }
+  return last;
+}
+
 size_t validPrefix(std::string_view bytes) {
   size_t at = 0;
   while (at < bytes.size()) {

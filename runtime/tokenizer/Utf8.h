@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,13 @@ struct Utf8Sequence {
 /// The sequence at the start of `bytes` (not empty). Table 3-7 of the Unicode Standard decides what
 /// is well formed: no overlong forms, no surrogates, nothing above U+10FFFF.
 Utf8Sequence firstSequence(std::string_view bytes);
+
+/// The code point of one Valid sequence, which is all of `sequence`.
+uint32_t codePointOf(std::string_view sequence);
+
+/// Where the last character of `bytes` (not empty) begins: a Valid sequence that ends there, or the
+/// last byte.
+size_t lastSequence(std::string_view bytes);
 
 /// Bytes of the longest well-formed prefix.
 size_t validPrefix(std::string_view bytes);

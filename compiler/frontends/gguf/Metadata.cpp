@@ -167,6 +167,22 @@ std::vector<int64_t> GgufMetadata::integers(const std::string &key) {
   return result;
 }
 
+std::vector<double> GgufMetadata::numbers(const std::string &key) {
+  const GgufValue &value = array(key);
+  if (value.items != GgufType::F32 && value.items != GgufType::F64)
+    refuse(key,
+           fmt::format("is an array of {}, expected one of f32 or f64", ggufTypeName(value.items)));
+  std::vector<double> result;
+  for (uint64_t i = 0; i < value.count; ++i) {
+    const bool isFloat = value.items == GgufType::F32;
+    const uint8_t *at = value.bytes.data() + i * ggufTypeBytes(value.items);
+    result.push_back(isFloat ? double(load<float>(at)) : load<double>(at));
+    if (!std::isfinite(result.back()))
+      refuse(key, fmt::format("has {} at {}, expected finite numbers", result.back(), i));
+  }
+  return result;
+}
+
 void GgufMetadata::refuseUnknown(const std::string &prefix) const {
   std::vector<std::string> unknown;
   for (auto at = file.metadata().lower_bound(prefix);

@@ -33,6 +33,8 @@ public:
   std::string text(const std::string &key);
   std::vector<std::string_view> strings(const std::string &key);
   std::vector<int64_t> integers(const std::string &key);
+  /// An array of f32 or f64, all finite.
+  std::vector<double> numbers(const std::string &key);
 
   /// Keys that change nothing that is computed here.
   void ignore(const std::string &key) { asked.insert(key); }

@@ -10,10 +10,10 @@
 
 namespace inf {
 
-/// tokenizer.ggml.*: byte-level BPE ("gpt2") with the pre-tokenizers gpt-2, llama-bpe (llama3,
-/// llama-v3) and gpt-4o. Fails with BadInput naming the key for other kinds, token types that this
-/// one does not have, lists that don't belong together, and texts that are not UTF-8. "" when the
-/// file has no tokenizer. `notes`: what is left out.
+/// tokenizer.ggml.*: byte-level BPE ("gpt2") with one of the pre-tokenizers of PreTokenizers.h, or
+/// SentencePiece's pieces with scores ("llama"). Fails with BadInput naming the key for other
+/// kinds, token types that a kind does not have, lists that don't belong together, and texts that
+/// are not UTF-8. "" when the file has no tokenizer. `notes`: what is left out.
 std::string ggufTokenizerJson(GgufMetadata &metadata, std::vector<std::string> &notes);
 
 /// Ids of control tokens with one of these texts, ascending; none without a list of tokens.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/frontends/gguf/Gguf.h"
+#include "compiler/frontends/gguf/PreTokenizers.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "tests/compiler/frontends/GgufBuilder.h"
 #include "tests/compiler/frontends/TestModels.h"
@@ -90,13 +91,15 @@ TEST(GgufTokenizer, aRepeatedMergeCountsOnceAndIsNoted) {
 }
 
 TEST(GgufTokenizer, everyKnownPreTokenizerMakesATokenizer) {
-  for (const std::string pre : {"gpt-2", "llama-bpe", "llama3", "llama-v3", "gpt-4o"}) {
+  for (const GgufPreTokenizer &known : ggufPreTokenizers()) {
+    const std::string pre(known.name);
     GgufBuilder builder = byteLevelGptOss();
     builder.text("tokenizer.ggml.pre", pre);
     const std::string json = readModelOf(builder).tokenizerJson;
     const Tokenizer tokenizer = Tokenizer::fromJson(json);
     EXPECT_THAT(tokenizer.encode("abc", SpecialTokens::AsText), ElementsAre(abToken, 'c')) << pre;
-    EXPECT_EQ(nlohmann::json::parse(json)["model"]["ignore_merges"], pre.starts_with("llama"));
+    EXPECT_EQ(nlohmann::json::parse(json)["model"]["ignore_merges"],
+              pre.starts_with("llama") || pre == "tekken");
   }
 }
 
@@ -111,7 +114,8 @@ TEST(GgufTokenizer, whatIsNotImplementedIsRefusedByName) {
     return refusal([=](GgufBuilder &b) { b.text(key, value); });
   };
   EXPECT_THAT(text("tokenizer.ggml.model", "bert"), HasSubstr("\"bert\""));
-  EXPECT_THAT(text("tokenizer.ggml.pre", "qwen2"), HasSubstr("known: gpt-2, llama-bpe"));
+  EXPECT_THAT(text("tokenizer.ggml.pre", "klingon"), HasSubstr("\"klingon\""));
+  EXPECT_THAT(text("tokenizer.ggml.pre", "klingon"), HasSubstr("known: gpt-2, mpt"));
   EXPECT_THAT(refusal([](GgufBuilder &b) { b.remove("tokenizer.ggml.pre"); }),
               HasSubstr("tokenizer.ggml.pre\" is missing"));
   const auto types = [](std::vector<int32_t> values) {

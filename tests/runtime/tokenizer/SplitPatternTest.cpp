@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/tokenizer/PreTokenizer.h"
 #include "tests/runtime/tokenizer/TestFiles.h"
 
 namespace inf {
@@ -14,10 +15,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<std::string> piecesOf(const char *regex, std::string_view text) {
-  SplitPattern pattern(regex);
+  PreTokenizer split;
+  split.add(SplitStage{TextPattern::regex(regex)});
   SplitPattern::Scratch scratch;
   std::vector<std::string> pieces;
-  pattern.split(text, scratch, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  auto emit = [&](std::string_view piece) { pieces.emplace_back(piece); };
+  split.run(text, true, scratch, emit);
   return pieces;
 }
 
