@@ -14,6 +14,15 @@ public:
   using LanesEmitter::setZero;
   void setZero(const Xbyak::Ymm &to) override { assembler.vxorps(to, to, to); }
 
+  using LanesEmitter::loadHalf;
+  void loadHalf(const Xbyak::Ymm &to, WeightFormat format, const Address &from) override {
+    loadElements(to, format, from, 0);
+  }
+
+  void storeHalf(const Address &to, const Lanes16 &from) override {
+    assembler.vmovups(assembler.ptr[to], from.parts[0]);
+  }
+
   void negate(const Lanes16 &x) override {
     for (const VectorRegister &part : x.parts)
       assembler.vxorps(part, part, constantOperand(signBit));

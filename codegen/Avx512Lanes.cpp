@@ -4,6 +4,7 @@
 
 #include "codegen/LaneTables.h"
 #include "codegen/Lanes.h"
+#include "runtime/base/Error.h"
 
 namespace inf {
 namespace {
@@ -14,6 +15,24 @@ public:
 
   using LanesEmitter::setZero;
   void setZero(const Xbyak::Ymm &to) override { assembler.vpxord(to, to, to); }
+
+  using LanesEmitter::loadHalf;
+  void loadHalf(const Xbyak::Ymm &to, WeightFormat format, const Address &from) override {
+    const LaneMask low = lowLanes();
+    const Xbyak::Zmm masked = Xbyak::Zmm(to.getIdx()) | opmask(low) | Xbyak::util::T_z;
+    if (format == WeightFormat::F32)
+      return assembler.vmovups(masked, assembler.ptr[from]);
+    if (format != WeightFormat::BF16)
+      fail(ErrorCode::Internal, "half a line of {} asked for: expected f32 or bf16",
+           weightFormatName(format));
+    assembler.vpmovzxwd(masked, assembler.ptr[from]);
+    assembler.vpslld(to, to, 16);
+  }
+
+  void storeHalf(const Address &to, const Lanes16 &from) override {
+    const LaneMask low = lowLanes();
+    assembler.vmovups(assembler.ptr[to] | opmask(low), from.parts[0]);
+  }
 
   void negate(const Lanes16 &x) override {
     assembler.vpxord(x.parts[0], x.parts[0], constantOperand(0x80000000u));
@@ -99,6 +118,15 @@ protected:
 
 private:
   static Xbyak::Opmask opmask(const LaneMask &mask) { return Xbyak::Opmask(mask.opmask.index()); }
+
+  /// Made anew for each use: what needs it is rare, and a mask held would be one less for others.
+  LaneMask lowLanes() {
+    LaneMask mask = takeMask("lanes 0..7");
+    const Gpr bits = assembler.takeGeneral("bits of the mask");
+    assembler.mov(bits.cvt32(), 0xffu);
+    assembler.kmovw(opmask(mask), bits.cvt32());
+    return mask;
+  }
 
   LaneMask takeMask(std::string_view role) {
     LaneMask mask;

@@ -67,11 +67,13 @@ public:
     add(index, step);
     jl(top);
   }
-  /// for (index = 0; index < end; index += step) body(), at least once.
+  /// for (index = 0; index < end; index += step) body(); index ends there.
   template <typename Body>
   void loopBelow(const Xbyak::Reg64 &index, unsigned end, unsigned step, Body body) {
     Xbyak::Label top;
     xor_(index, index);
+    if (end == 0)
+      return; // no turn
     L(top);
     body();
     add(index, step);

@@ -62,7 +62,7 @@ std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
 /// nullopt when the generators can build it, else why not, in a sentence: rows beyond the register
 /// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without, 16
 /// on AMX); q8 rows with dense weights; f32 rows or attention on an isa other than avx2 and avx512;
-/// vbmi for other weights than mxfp4; head_dim not a multiple of 16 up to 256; group beyond 16;
+/// vbmi for other weights than mxfp4; head_dim not a multiple of 8 up to 256; group beyond 16;
 /// block tokens not a power of two from 16 to 4096; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
 /// Exactly the features the kernel's instructions use (a test disassembles and compares).

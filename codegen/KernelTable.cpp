@@ -134,8 +134,8 @@ static std::optional<std::string> whyNotAttention(const KernelSpec &spec) {
                        kernelIsaName(spec.isa));
   if (spec.kv != WeightFormat::F32 && spec.kv != WeightFormat::BF16)
     return fmt::format("KV elements are {}, expected f32 or bf16", weightFormatName(spec.kv));
-  if (spec.headDim < 16 || spec.headDim > 256 || spec.headDim % 16 != 0)
-    return fmt::format("head_dim is {}, expected a multiple of 16 from 16 to 256", spec.headDim);
+  if (spec.headDim < 8 || spec.headDim > 256 || spec.headDim % 8 != 0)
+    return fmt::format("head_dim is {}, expected a multiple of 8 from 8 to 256", spec.headDim);
   if (spec.group < 1 || spec.group > 16)
     return fmt::format("{} query heads share a kv head, expected 1 to 16", spec.group);
   const bool powerOfTwo = (spec.blockTokens & (spec.blockTokens - 1)) == 0;

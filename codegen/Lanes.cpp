@@ -44,6 +44,12 @@ void LanesEmitter::store(const Address &to, const Lanes16 &from) {
     assembler.vmovups(assembler.ptr[to + part * partFloats() * 4], from.parts[part]);
 }
 
+void LanesEmitter::loadHalf(const Lanes16 &to, const Address &from) {
+  loadHalf(to.parts[0], WeightFormat::F32, from);
+  for (unsigned part = 1; part < partCount(); ++part)
+    setZero(to.parts[part]);
+}
+
 void LanesEmitter::storeFirstLane(const Address &to, const Lanes16 &from) {
   assembler.vmovss(assembler.dword[to], Xbyak::Xmm(from.parts[0].getIdx()));
 }

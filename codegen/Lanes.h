@@ -53,6 +53,11 @@ public:
   void load(const Lanes16 &to, const Address &from);
   void store(const Address &to, const Lanes16 &from);
   void storeFirstLane(const Address &to, const Lanes16 &from);
+  // Lanes 0..7 alone; loaded lanes 8..15 are 0, and no memory of theirs is touched.
+  void loadHalf(const Lanes16 &to, const Address &from);
+  virtual void storeHalf(const Address &to, const Lanes16 &from) = 0;
+  /// Eight consecutive F32 or BF16 values as f32, to the first register of a line. Exact.
+  virtual void loadHalf(const Xbyak::Ymm &to, WeightFormat format, const Address &from) = 0;
   void broadcast(const Lanes16 &to, const Address &scalar);
   void broadcastInteger(const Lanes16 &to, const Xbyak::Reg64 &value); ///< its low 32 bits
   void setConstant(const Lanes16 &to, float value);

@@ -13,7 +13,7 @@ namespace {
 void fuse(ir::LinearOp product) {
   auto norm = product.getX().getDefiningOp<ir::RmsNormOp>();
   // A second reader would need the normed rows as a buffer of their own anyway.
-  if (!norm || !norm->hasOneUse() || product.getNorm())
+  if (!norm || norm.getHeads() != 1 || !norm->hasOneUse() || product.getNorm())
     return;
   product.getXMutable().assign(norm.getX());
   product.getNormMutable().assign(norm.getWeight());

@@ -10,10 +10,12 @@ namespace inf {
 
 namespace {
 
-/// The product behind `value`, through its rope if it has one.
+/// The product behind `value`, through its rope and the norm of its heads if it has them.
 ir::LinearOp productOf(Value value) {
   if (auto rope = value.getDefiningOp<ir::RopeOp>())
     value = rope.getX();
+  if (auto norm = value.getDefiningOp<ir::RmsNormOp>())
+    value = norm.getX();
   return value.getDefiningOp<ir::LinearOp>();
 }
 

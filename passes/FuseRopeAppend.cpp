@@ -1,4 +1,4 @@
-// The qkv product rotates its q and k and stores its k and v itself.
+// The qkv product norms and rotates the heads of its q and k and stores its k and v itself.
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -9,18 +9,38 @@ namespace inf {
 
 namespace {
 
-/// rope(slice(product)) with the slice at `begin`.
+/// rope(slice(product)), or rope(norm(slice(product))).
 struct RotatedSlice {
   ir::RopeOp rope;
+  ir::RmsNormOp norm; ///< of each head; null: none
   ir::SliceOp slice;
 };
 
 std::optional<RotatedSlice> rotatedSlice(Value value) {
-  auto rope = value.getDefiningOp<ir::RopeOp>();
-  auto slice = rope ? rope.getX().getDefiningOp<ir::SliceOp>() : ir::SliceOp();
-  if (!slice || !slice->hasOneUse())
+  RotatedSlice found;
+  found.rope = value.getDefiningOp<ir::RopeOp>();
+  if (!found.rope)
     return std::nullopt;
-  return RotatedSlice{rope, slice};
+  value = found.rope.getX();
+  found.norm = value.getDefiningOp<ir::RmsNormOp>();
+  if (found.norm) {
+    if (found.norm.getHeads() != found.rope.getHeads() || !found.norm->hasOneUse())
+      return std::nullopt;
+    value = found.norm.getX();
+  }
+  found.slice = value.getDefiningOp<ir::SliceOp>();
+  if (!found.slice || !found.slice->hasOneUse())
+    return std::nullopt;
+  return found;
+}
+
+/// Both are normed alike, or neither. The weights are the block's arguments: they are there
+/// wherever the fused op stands.
+bool sameNorms(RotatedSlice q, RotatedSlice k) {
+  if (!q.norm || !k.norm)
+    return !q.norm && !k.norm;
+  return q.norm.getEps() == k.norm.getEps() && isa<BlockArgument>(q.norm.getWeight()) &&
+         isa<BlockArgument>(k.norm.getWeight());
 }
 
 /// The fused op knows the order q, k, v of one attention, and nothing else of an epilogue.
@@ -44,7 +64,7 @@ void fuse(ir::AttentionOp attention, ir::KvAppendOp append) {
   if (!q || !k || !v || q->rope.getTable() != k->rope.getTable())
     return;
   auto product = q->slice.getX().getDefiningOp<ir::LinearOp>();
-  if (!product || k->slice.getX() != product || v.getX() != product ||
+  if (!product || k->slice.getX() != product || v.getX() != product || !sameNorms(*q, *k) ||
       !isQkv(product, attention, *q, *k, v))
     return;
   // Nothing else may read what no longer becomes a buffer.
@@ -55,14 +75,18 @@ void fuse(ir::AttentionOp attention, ir::KvAppendOp append) {
   OpBuilder builder(append);
   auto fused = builder.create<ir::QkvOp>(
       product.getLoc(), attention.getQ().getType(), product.getX(), product.getWeight(),
-      product.getBias(), product.getNorm(), product.getEpsAttr(), attention.getHeadsAttr(),
+      product.getBias(), product.getNorm(), q->norm ? q->norm.getWeight() : Value(),
+      k->norm ? k->norm.getWeight() : Value(), product.getEpsAttr(),
+      q->norm ? q->norm.getEpsAttr() : FloatAttr(), attention.getHeadsAttr(),
       attention.getKvHeadsAttr(), attention.getHeadDimAttr(), q->rope.getTableAttr(),
       append.getGroupAttr());
   attention.getQMutable().assign(fused.getQ());
   append.erase();
-  for (Operation *op : {q->rope.getOperation(), k->rope.getOperation(), q->slice.getOperation(),
-                        k->slice.getOperation(), v.getOperation(), product.getOperation()})
-    op->erase();
+  for (Operation *op : {q->rope.getOperation(), k->rope.getOperation(), q->norm.getOperation(),
+                        k->norm.getOperation(), q->slice.getOperation(), k->slice.getOperation(),
+                        v.getOperation(), product.getOperation()})
+    if (op)
+      op->erase();
 }
 
 struct FuseRopeAppendPass : impl::FuseRopeAppendBase<FuseRopeAppendPass> {

@@ -15,7 +15,7 @@ void fuse(ir::RouterTopKOp top) {
       product.getScale() || product.getAddend() || product.getActivation())
     return;
   auto norm = product.getX().getDefiningOp<ir::RmsNormOp>();
-  if (!norm)
+  if (!norm || norm.getHeads() != 1)
     return;
   // The stage stands where the norm did: other readers of the normed rows come right after it.
   for (Value weight : {Value(product.getWeight()), product.getBias()})
@@ -27,7 +27,7 @@ void fuse(ir::RouterTopKOp top) {
       top.getLoc(),
       TypeRange{norm.getType(), top.getExperts().getType(), top.getWeights().getType()},
       norm.getX(), product.getWeight(), product.getBias(), norm.getWeight(), norm.getEpsAttr(),
-      top.getKAttr());
+      top.getKAttr(), top.getOverAllAttr());
   norm.replaceAllUsesWith(router.getNormed());
   top.getExperts().replaceAllUsesWith(router.getExperts());
   top.getWeights().replaceAllUsesWith(router.getWeights());

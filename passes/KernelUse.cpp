@@ -47,8 +47,8 @@ std::vector<WeightUse> weightUses(Operation *op) {
       })
       .Case([&](ir::QkvOp o) {
         add(uses, o.getWeight(), Layout::Panel16);
-        add(uses, o.getBias(), Layout::Vector);
-        add(uses, o.getNorm(), Layout::Vector);
+        for (Value vector : {o.getBias(), o.getNorm(), o.getQNorm(), o.getKNorm()})
+          add(uses, vector, Layout::Vector);
       })
       .Case([&](ir::RouterOp o) {
         add(uses, o.getWeight(), Layout::Panel16);

@@ -36,9 +36,12 @@ ir::PartitionAttr naturalPartition(Operation *op) {
       .Case<ir::LinearOp, ir::LmHeadOp, ir::ExpertUpOp, ir::ExpertDownOp>([&](auto o) {
         return make(ir::Axis::Outputs, outputGrain(o.getResult()), rowTileFor(o.getX()));
       })
-      // Rope pairs the halves of a head: a head stays on one thread.
+      // Rope pairs the halves of a head: a head stays on one thread. Where a head is no whole
+      // number of panels, two are.
       .Case([&](ir::QkvOp o) {
-        return make(ir::Axis::Outputs, o.getHeadDim(), rowTileFor(o.getX()));
+        int64_t headDim = o.getHeadDim();
+        bool wholePanels = headDim % int64_t(panelRows) == 0;
+        return make(ir::Axis::Outputs, wholePanels ? headDim : 2 * headDim, rowTileFor(o.getX()));
       })
       .Case([&](ir::AttentionOp) { return make(ir::Axis::RowHeads, 1, 1); })
       // A few dozen outputs: cutting them would cost more than it gives.

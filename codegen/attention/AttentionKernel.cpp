@@ -17,6 +17,9 @@
 // by tile through a second body, which turns lanes outside the range into z = -inf, so p = 0, and
 // never touches their values. Stale keys and values may thus hold anything, NaN included.
 //
+// A head of 24, 40, ... dimensions ends in half a line: eight dimensions, read and written alone,
+// since another head's lie behind them.
+//
 // While a step computes, the same step of the next block is fetched: a head's keys in a block are
 // a few KB, too short a stream for the hardware to get ahead of.
 #include <algorithm>
@@ -36,6 +39,13 @@ unsigned log2Of(unsigned powerOfTwo) { return static_cast<unsigned>(__builtin_ct
 CacheLine::Part halfOf(unsigned index) {
   return index % 2 == 0 ? CacheLine::Part::LowHalf : CacheLine::Part::HighHalf;
 }
+
+/// Lines of sixteen dimensions of a value; the last may be the half one.
+struct Lines {
+  unsigned count;
+  bool halfLast = false;
+  bool isHalf(unsigned line) const { return halfLast && line + 1 == count; }
+};
 
 class AttentionGenerator : AttentionContext {
 public:
@@ -60,9 +70,9 @@ private:
   void fetchNextBlock(const Gpr &cursor, const Gpr &toNext, unsigned tiles);
 
   template <typename Body> void forEachPass(Body body);
-  void accumulate(HeadRange range, unsigned lines, const Gpr &d, const auto &body);
+  void accumulate(HeadRange range, Lines lines, const Gpr &d, const auto &body);
   void scaleByAlpha(HeadRange range, const HeadSums &acc, const Address &alphaLine);
-  void addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc,
+  void addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc, Lines lines,
                 const Address &value, const Address &p);
   void wholeValues(HeadRange range);
   void partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane);
@@ -92,8 +102,10 @@ void AttentionGenerator::clearOut() {
   const Gpr offset = a.takeGeneral("offset");
   const Lanes16 zero = lanes->take("zero");
   lanes->setZero(zero);
-  a.loopBelow(offset, spec.group * headBytes(), lineBytes,
-              [&] { lanes->store(out + offset, zero); });
+  const unsigned bytes = spec.group * headBytes(), half = bytes % lineBytes;
+  a.loopBelow(offset, bytes - half, lineBytes, [&] { lanes->store(out + offset, zero); });
+  if (half != 0) // offset is where the loop ended
+    lanes->storeHalf(out + offset, zero);
 }
 
 /// position = firstKey rounded down to a tile;  table and inBlock follow from it.
@@ -226,7 +238,7 @@ void AttentionGenerator::fetchNextBlock(const Gpr &cursor, const Gpr &toNext, un
   }
 }
 
-/// z[h][16 keys] of each tile into the frame. Four dimensions a turn: head_dim is a multiple of 16.
+/// z[h][16 keys] of each tile into the frame. Four dimensions a turn: head_dim is a multiple of 8.
 void AttentionGenerator::scores(HeadRange range, unsigned tiles, bool fetch) {
   const Gpr d = a.takeGeneral("dimension"), cursor = a.takeGeneral("key cursor");
   const Gpr toNext = a.takeGeneral("to the next block");
@@ -261,29 +273,31 @@ void AttentionGenerator::scores(HeadRange range, unsigned tiles, bool fetch) {
     }
 }
 
-/// body(lines, d) for all dimensions, `lines` times sixteen of them from d on.
+/// body(lines, d) for all dimensions, those of `lines` from d on. The rest comes last: what the
+/// whole passes leave over, and half a line.
 template <typename Body> void AttentionGenerator::forEachPass(Body body) {
   const Gpr d = a.takeGeneral("first dimension");
   const unsigned passDims = shape.valueLines * 16, rest = spec.headDim % passDims;
-  a.loopBelow(d, spec.headDim - rest, passDims, [&] { body(shape.valueLines, d); });
+  a.loopBelow(d, spec.headDim - rest, passDims, [&] { body(Lines{shape.valueLines}, d); });
   if (rest != 0) // d is where the loop ended
-    body(rest / 16, d);
+    body(Lines{(rest + 15) / 16, shape.halfLine}, d);
 }
 
 /// Loads the accumulators of the sub-group and of the lines from d on, body(acc), stores them.
-void AttentionGenerator::accumulate(HeadRange range, unsigned lines, const Gpr &d,
-                                    const auto &body) {
-  const HeadSums acc = takeHeadSums(*lanes, lines, range.count);
+void AttentionGenerator::accumulate(HeadRange range, Lines lines, const Gpr &d, const auto &body) {
+  const HeadSums acc = takeHeadSums(*lanes, lines.count, range.count);
   const auto at = [&](unsigned line, unsigned h) {
     return out + d * floatBytes + ((range.first + h) * headBytes() + line * lineBytes);
   };
-  for (unsigned line = 0; line < lines; ++line)
+  for (unsigned line = 0; line < lines.count; ++line)
     for (unsigned h = 0; h < range.count; ++h)
-      lanes->load(acc[line][h], at(line, h));
+      lines.isHalf(line) ? lanes->loadHalf(acc[line][h], at(line, h))
+                         : lanes->load(acc[line][h], at(line, h));
   body(acc);
-  for (unsigned line = 0; line < lines; ++line)
+  for (unsigned line = 0; line < lines.count; ++line)
     for (unsigned h = 0; h < range.count; ++h)
-      lanes->store(at(line, h), acc[line][h]);
+      lines.isHalf(line) ? lanes->storeHalf(at(line, h), acc[line][h])
+                         : lanes->store(at(line, h), acc[line][h]);
 }
 
 void AttentionGenerator::scaleByAlpha(HeadRange range, const HeadSums &acc,
@@ -303,31 +317,33 @@ void AttentionGenerator::scaleByAlpha(HeadRange range, const HeadSums &acc,
 
 /// acc[line][h] += V[line] * p[h]; `p` is head 0's.
 void AttentionGenerator::addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc,
-                                  const Address &value, const Address &p) {
-  std::vector<CacheLine> lines;
+                                  Lines lines, const Address &value, const Address &p) {
+  std::vector<CacheLine> elements;
   std::vector<Address> scalars;
-  for (unsigned line = 0; line < acc.size(); ++line) {
-    const bool paired = (line ^ 1) < acc.size();
-    lines.push_back(
-        {value + line * 16 * elementBytes, paired ? halfOf(line) : CacheLine::Part::Alone});
+  for (unsigned line = 0; line < lines.count; ++line) {
+    const bool paired = (line ^ 1) < lines.count && !lines.isHalf(line ^ 1);
+    CacheLine::Part part = paired ? halfOf(line) : CacheLine::Part::Alone;
+    if (lines.isHalf(line))
+      part = CacheLine::Part::EightAlone;
+    elements.push_back({value + line * 16 * elementBytes, part});
   }
   for (unsigned h = 0; h < range.count; ++h)
     scalars.push_back(p + (range.first + h) * lineBytes);
-  product.emit(acc, lines, scalars);
+  product.emit(acc, elements, scalars);
 }
 
 void AttentionGenerator::wholeValues(HeadRange range) {
   const Gpr cursor = a.takeGeneral("value cursor"), p = a.takeGeneral("frame, a tile on");
   const Gpr tile = a.takeGeneral("tile's line");
   const OuterProduct product(a, *lanes, spec.kv);
-  forEachPass([&](unsigned lines, const Gpr &d) {
+  forEachPass([&](Lines lines, const Gpr &d) {
     a.lea(cursor, a.ptr[values + d * static_cast<int>(elementBytes)]);
     a.mov(p, frame);
     accumulate(range, lines, d, [&](const HeadSums &acc) {
       a.loopBelow(tile, shape.tiles * lineBytes, lineBytes, [&] {
         scaleByAlpha(range, acc, frame + tile + layout.alpha);
         for (unsigned key = 0; key < tileKeys; ++key)
-          addValue(product, range, acc, cursor + key * valueRowBytes(),
+          addValue(product, range, acc, lines, cursor + key * valueRowBytes(),
                    p + (layout.scores + key * floatBytes));
         a.add(cursor, tileBytes());
         a.add(p, layout.scoreTileBytes);
@@ -339,7 +355,7 @@ void AttentionGenerator::wholeValues(HeadRange range) {
 void AttentionGenerator::partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane) {
   const Gpr lane = a.takeGeneral("lane"), cursor = a.takeGeneral("value cursor");
   const OuterProduct product(a, *lanes, spec.kv);
-  forEachPass([&](unsigned lines, const Gpr &d) {
+  forEachPass([&](Lines lines, const Gpr &d) {
     a.imul(cursor, firstLane, static_cast<int>(valueRowBytes()));
     a.add(cursor, values);
     a.lea(cursor, a.ptr[cursor + d * static_cast<int>(elementBytes)]);
@@ -348,7 +364,8 @@ void AttentionGenerator::partialValues(HeadRange range, const Gpr &firstLane, co
       scaleByAlpha(range, acc, frame + layout.alpha);
       a.mov(lane, firstLane);
       a.L(top);
-      addValue(product, range, acc, Address(cursor), frame + lane * floatBytes + layout.scores);
+      addValue(product, range, acc, lines, Address(cursor),
+               frame + lane * floatBytes + layout.scores);
       a.add(cursor, valueRowBytes());
       a.add(lane, 1);
       a.cmp(lane, lastLane);
@@ -364,11 +381,16 @@ void AttentionGenerator::divideBySum() {
   a.mov(row, out);
   for (unsigned h = 0; h < spec.group; ++h) {
     lanes->broadcast(sum, frame + (layout.sum + laneOfHead(h) * floatBytes));
-    a.loopBelow(d, headBytes(), lineBytes, [&] {
+    a.loopBelow(d, headBytes() / lineBytes * lineBytes, lineBytes, [&] {
       lanes->load(acc, row + d);
       lanes->divide(acc, acc, sum);
       lanes->store(row + d, acc);
     });
+    if (shape.halfLine) {
+      lanes->loadHalf(acc, row + d);
+      lanes->divide(acc, acc, sum);
+      lanes->storeHalf(row + d, acc);
+    }
     a.add(row, headBytes());
   }
 }

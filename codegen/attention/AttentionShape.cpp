@@ -35,7 +35,7 @@ unsigned tilesOfStep(const KernelSpec &spec, unsigned heads) {
 /// As many as fit, at most 8, and so that the passes over the dimensions are near equal; in zmm an
 /// even number, since two lines of bf16 are widened from the same 64 bytes.
 unsigned linesOfValues(const KernelSpec &spec, unsigned heads) {
-  const unsigned lines = spec.headDim / 16;
+  const unsigned lines = (spec.headDim + 15) / 16;
   unsigned most = 1;
   while (most < std::min(lines, 8u) && fits(spec.isa, heads, most + 1))
     ++most;
@@ -54,7 +54,7 @@ unsigned mostTogether(const std::vector<HeadRange> &heads) {
 } // namespace
 
 AttentionShape::AttentionShape(const KernelSpec &spec)
-    : heads(nearEqual(spec.group, mostHeads(spec.isa))),
+    : halfLine(spec.headDim % 16 != 0), heads(nearEqual(spec.group, mostHeads(spec.isa))),
       tiles(tilesOfStep(spec, mostTogether(heads))),
       valueLines(linesOfValues(spec, mostTogether(heads))) {}
 

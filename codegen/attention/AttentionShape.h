@@ -17,6 +17,7 @@ struct AttentionShape {
 
   static constexpr unsigned tileKeys = 16;
 
+  bool halfLine;                ///< head_dim leaves eight dimensions behind the last whole line
   std::vector<HeadRange> heads; ///< near-equal sub-groups
   unsigned tiles;               ///< of a whole step: 1, 2 or 4, all in one block
   unsigned valueLines;          ///< 16 dimensions each, with one accumulator a head

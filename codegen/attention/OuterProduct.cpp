@@ -34,6 +34,8 @@ OuterProduct::OuterProduct(KernelAssembler &assembler, LanesEmitter &lanesEmitte
 }
 
 void OuterProduct::load(const VectorRegister &to, const CacheLine &line, unsigned part) const {
+  if (line.part == CacheLine::Part::EightAlone)
+    return lanes.loadHalf(to, format, line.at);
   if (!tables || line.part == CacheLine::Part::Alone)
     return lanes.loadElements(to, format, line.at, part);
   const bool high = line.part == CacheLine::Part::HighHalf;
@@ -47,13 +49,13 @@ void OuterProduct::holdLines(const HeadSums &sums, const std::vector<CacheLine> 
                              const Addresses &scalars) const {
   const std::vector<Lanes16> held = lanes.takeMany("line", static_cast<unsigned>(lines.size()));
   for (size_t l = 0; l < lines.size(); ++l)
-    for (unsigned part = 0; part < lanes.partCount(); ++part)
+    for (unsigned part = 0; part < partsOf(lines[l]); ++part)
       load(held[l].parts[part], lines[l], part);
   for (size_t h = 0; h < scalars.size(); ++h) {
     const VectorRegister scalar = lanes.takeRegister("scalar");
     a.vbroadcastss(scalar, a.dword[scalars[h]]);
     for (size_t l = 0; l < lines.size(); ++l)
-      for (unsigned part = 0; part < lanes.partCount(); ++part)
+      for (unsigned part = 0; part < partsOf(lines[l]); ++part)
         a.vfmadd231ps(sums[l][h].parts[part], held[l].parts[part], scalar);
   }
 }
@@ -66,7 +68,7 @@ void OuterProduct::holdScalars(const HeadSums &sums, const std::vector<CacheLine
     a.vbroadcastss(held.back(), a.dword[scalar]);
   }
   for (size_t l = 0; l < lines.size(); ++l)
-    for (unsigned part = 0; part < lanes.partCount(); ++part) {
+    for (unsigned part = 0; part < partsOf(lines[l]); ++part) {
       const VectorRegister line = lanes.takeRegister("line");
       load(line, lines[l], part);
       for (size_t h = 0; h < held.size(); ++h)

@@ -20,10 +20,10 @@ using HeadSums = std::vector<std::vector<Lanes16>>;
 
 HeadSums takeHeadSums(LanesEmitter &lanes, unsigned lines, unsigned heads);
 
-/// Sixteen elements at `at`. A bf16 line that is half of 64 bytes which may be read in one is
-/// widened by one instruction, any other by two.
+/// Sixteen elements at `at`, or eight and nothing behind. A bf16 line that is half of 64 bytes
+/// which may be read in one is widened by one instruction, any other by two.
 struct CacheLine {
-  enum class Part { Alone, LowHalf, HighHalf };
+  enum class Part { Alone, LowHalf, HighHalf, EightAlone };
   LanesEmitter::Address at;
   Part part = Part::Alone;
 };
@@ -44,6 +44,10 @@ private:
   };
 
   void load(const VectorRegister &to, const CacheLine &line, unsigned part) const;
+  /// Registers of a line that hold anything.
+  unsigned partsOf(const CacheLine &line) const {
+    return line.part == CacheLine::Part::EightAlone ? 1 : lanes.partCount();
+  }
   void holdLines(const HeadSums &sums, const std::vector<CacheLine> &lines,
                  const std::vector<LanesEmitter::Address> &scalars) const;
   void holdScalars(const HeadSums &sums, const std::vector<CacheLine> &lines,

@@ -37,19 +37,19 @@ void refuseBlocks(const WeightPart &part) {
          quoteShort(part.tensor), weightFormatName(part.stored));
 }
 
-/// What one part reads: [experts,] rows, columns as runtime/format/WeightDecl.h lays them out.
-void addExpected(const WeightDecl &decl, const WeightPart &part,
+/// What is read of one tensor: [experts,] rows, columns as runtime/format/WeightDecl.h lays them
+/// out.
+void addExpected(const WeightDecl &decl, const WeightPart &part, const PartTensors &names,
                  std::multimap<std::string, ExpectedTensor> &expected) {
-  refuseBlocks(part);
   std::vector<uint64_t> shape;
-  if (decl.experts > 1)
-    shape.push_back(decl.experts);
+  if (names.experts > 1)
+    shape.push_back(names.experts);
   shape.push_back(part.rows);
   if (part.stored == WeightFormat::MXFP4) {
     shape.push_back(decl.columns / blockColumns);
-    expected.insert({part.scales, {DType::U8, shape}});
+    expected.insert({names.scales, {DType::U8, shape}});
     shape.push_back(blockColumns / 2); // two codes a byte
-    expected.insert({part.tensor, {DType::U8, shape}});
+    expected.insert({names.tensor, {DType::U8, shape}});
     return;
   }
   if (!decl.isVector()) {
@@ -57,7 +57,7 @@ void addExpected(const WeightDecl &decl, const WeightPart &part,
     if (part.transposed)
       std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   }
-  expected.insert({part.tensor, {dtypeOf(part.stored), shape}});
+  expected.insert({names.tensor, {dtypeOf(part.stored), shape}});
 }
 
 /// A declaration with one expert does not say whether the checkpoint has an axis for it.
@@ -66,6 +66,9 @@ bool sameShape(const std::vector<uint64_t> &expected, const std::vector<uint64_t
     return std::equal(expected.begin(), expected.end(), found.begin() + 1);
   return expected == found;
 }
+
+/// Older checkpoints keep the frequencies of rope, which config.json says better.
+bool isComputed(std::string_view name) { return name.ends_with(".rotary_emb.inv_freq"); }
 
 std::string describe(DType dtype, const std::vector<uint64_t> &shape) {
   return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ", "));
@@ -86,13 +89,16 @@ void checkCheckpoint(const std::vector<WeightDecl> &decls, const Checkpoint &che
   // Several weights may read one tensor (tied embeddings): each states what it expects.
   std::multimap<std::string, ExpectedTensor> expected;
   for (const WeightDecl &decl : decls)
-    for (const WeightPart &part : decl.parts)
-      addExpected(decl, part, expected);
+    for (const WeightPart &part : decl.parts) {
+      refuseBlocks(part);
+      for (const PartTensors &names : tensorsOf(decl, part))
+        addExpected(decl, part, names, expected);
+    }
   Differences differences;
   for (const auto &[name, want] : expected)
     compare(name, want, checkpoint.find(name), differences);
   for (const TensorInfo *tensor : checkpoint.tensors())
-    if (!expected.count(tensor->name))
+    if (!expected.count(tensor->name) && !isComputed(tensor->name))
       differences.extraTensor(tensor->name);
   differences.refuse("the checkpoint");
 }

@@ -10,36 +10,13 @@
 namespace inf {
 namespace {
 
-/// How many layers, checked before anything is repeated per layer.
-uint64_t layerCount(JsonObject &config) {
-  uint64_t count = configDimension(config, "num_hidden_layers");
-  if (count > maxLayers)
-    fail(ErrorCode::BadInput, "{}: expected 1 to {}, found {}",
-         config.at("num_hidden_layers").text(), maxLayers, count);
-  return count;
-}
-
-std::string blockName(const std::string &layerType, const JsonPlace &place) {
-  if (layerType == "sliding_attention")
-    return "sliding";
-  if (layerType == "full_attention")
-    return "full";
-  fail(ErrorCode::BadInput, "{}: unknown layer type {}; known: sliding_attention, full_attention",
-       place.text(), quoteShort(layerType));
-}
-
 /// `layer_types`, or sliding and full in turn.
 std::vector<std::string> importLayers(JsonObject &config) {
   uint64_t count = layerCount(config);
+  std::optional<std::vector<bool>> sliding = slidingLayers(config, count);
   std::vector<std::string> layers;
-  const Json *types = config.find("layer_types");
-  JsonPlace place = config.at("layer_types");
-  if (types && jsonArray(*types, place).size() != count)
-    fail(ErrorCode::BadInput, "{}: expected num_hidden_layers ({}) entries, found {}", place.text(),
-         count, types->size());
   for (uint64_t i = 0; i < count; ++i)
-    layers.push_back(types ? blockName(jsonText((*types)[i], place.item(i)), place.item(i))
-                           : (i % 2 == 0 ? "sliding" : "full"));
+    layers.push_back((sliding ? (*sliding)[i] : i % 2 == 0) ? "sliding" : "full");
   return layers;
 }
 
@@ -55,17 +32,6 @@ AttentionDesc importAttention(JsonObject &config, bool sliding) {
   return attention;
 }
 
-/// `num_experts_per_tok`; older configs have `experts_per_token`, some have both.
-uint64_t expertsPerToken(JsonObject &config) {
-  bool newer = config.find("num_experts_per_tok"), older = config.find("experts_per_token");
-  uint64_t count =
-      configDimension(config, older && !newer ? "experts_per_token" : "num_experts_per_tok");
-  if (older && newer && config.count("experts_per_token") != count)
-    fail(ErrorCode::BadInput, "{}: num_experts_per_tok ({}) and experts_per_token ({}) differ",
-         config.here().text(), count, config.count("experts_per_token"));
-  return count;
-}
-
 MoeDesc importMoe(JsonObject &config) {
   std::string activation = config.text("hidden_act", "silu");
   if (activation != "silu")
@@ -73,7 +39,7 @@ MoeDesc importMoe(JsonObject &config) {
          config.at("hidden_act").text(), quoteShort(activation));
   MoeDesc moe;
   moe.experts = configDimension(config, "num_local_experts");
-  moe.topK = expertsPerToken(config);
+  moe.topK = countOfEither(config, "num_experts_per_tok", "experts_per_token");
   moe.intermediate = configDimension(config, "intermediate_size");
   moe.routerBias = moe.expertBias = true;
   moe.activation.type = "swiglu_clamped";
@@ -123,7 +89,8 @@ TensorRule expertRule(const HuggingFaceModel &model, const std::string &base, ui
 }
 
 void addExpertRules(ModelDesc &desc, const HuggingFaceModel &model, bool mxfp4) {
-  const std::string experts = "model.layers.{layer}.mlp.experts.", moe = "layers.{layer}.moe.";
+  const std::string experts = model.prefix + "layers.{layer}.mlp.experts.",
+                    moe = "layers.{layer}.moe.";
   addRule(desc, moe + "gate_up.weight", [&](uint64_t layer) {
     TensorRule rule = expertRule(model, experts + "gate_up_proj", layer, mxfp4);
     rule.parts.front().interleaved = true;
@@ -142,7 +109,7 @@ void addExpertRules(ModelDesc &desc, const HuggingFaceModel &model, bool mxfp4) 
 }
 
 void addAttentionRules(ModelDesc &desc, const HuggingFaceModel &model, bool bias) {
-  const std::string tensor = "model.layers.{layer}.self_attn.",
+  const std::string tensor = model.prefix + "layers.{layer}.self_attn.",
                     weight = "layers.{layer}.attention.";
   for (std::string linear : {"q", "k", "v", "o"}) {
     addPlainRule(desc, model, weight + linear + ".weight", tensor + linear + "_proj.weight");
@@ -153,17 +120,17 @@ void addAttentionRules(ModelDesc &desc, const HuggingFaceModel &model, bool bias
 }
 
 void addRules(ModelDesc &desc, const HuggingFaceModel &model, bool bias, bool mxfp4) {
-  const std::string tensor = "model.layers.{layer}.", weight = "layers.{layer}.";
-  addPlainRule(desc, model, "embedding.weight", "model.embed_tokens.weight");
+  const std::string tensor = model.prefix + "layers.{layer}.", weight = "layers.{layer}.";
+  addPlainRule(desc, model, "embedding.weight", model.prefix + "embed_tokens.weight");
   addPlainRule(desc, model, weight + "attention.norm.weight", tensor + "input_layernorm.weight");
   addAttentionRules(desc, model, bias);
   addPlainRule(desc, model, weight + "moe.norm.weight", tensor + "post_attention_layernorm.weight");
   addPlainRule(desc, model, weight + "moe.router.weight", tensor + "mlp.router.weight");
   addPlainRule(desc, model, weight + "moe.router.bias", tensor + "mlp.router.bias");
   addExpertRules(desc, model, mxfp4);
-  addPlainRule(desc, model, "final_norm.weight", "model.norm.weight");
+  addPlainRule(desc, model, "final_norm.weight", model.prefix + "norm.weight");
   if (!desc.tiedEmbeddings)
-    addPlainRule(desc, model, "lm_head.weight", "lm_head.weight");
+    addPlainRule(desc, model, "lm_head.weight", model.head);
 }
 
 } // namespace

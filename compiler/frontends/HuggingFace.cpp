@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "compiler/frontends/Limits.h"
 #include "compiler/frontends/Suggest.h"
@@ -22,6 +24,12 @@ struct Importer {
 
 constexpr Importer importers[] = {
     {"gpt_oss", "GptOssForCausalLM", importGptOss},
+    {"llama", "LlamaForCausalLM", importLlama},
+    {"mistral", "MistralForCausalLM", importMistral},
+    {"mixtral", "MixtralForCausalLM", importMixtral},
+    {"qwen2", "Qwen2ForCausalLM", importQwen2},
+    {"qwen3", "Qwen3ForCausalLM", importQwen3},
+    {"qwen3_moe", "Qwen3MoeForCausalLM", importQwen3Moe},
 };
 
 std::string knownTypes() {
@@ -104,6 +112,35 @@ bool hasSafetensors(const fs::path &directory) {
   return found;
 }
 
+/// A checkpoint saved with a wrapper around the model, or without its head, has other beginnings:
+/// the embedding's name tells.
+void findPrefix(HuggingFaceModel &model) {
+  constexpr std::string_view embedding = "embed_tokens.weight";
+  std::vector<std::string> prefixes;
+  for (const TensorInfo *tensor : model.checkpoint->tensors()) {
+    const std::string_view name = tensor->name;
+    if (name == embedding || name.ends_with("." + std::string(embedding)))
+      prefixes.emplace_back(name.substr(0, name.size() - embedding.size()));
+  }
+  if (prefixes.size() > 1)
+    fail(
+        ErrorCode::BadInput,
+        "the checkpoint has {} tensors named ...{}, behind {}; expected one: a model of text alone",
+        prefixes.size(), embedding, firstNames(prefixes));
+  if (prefixes.empty())
+    return; // listed as missing when all are compared
+  model.prefix = prefixes.front();
+  const std::string_view inner = "model.";
+  std::string outer = model.prefix;
+  if (outer.ends_with(inner))
+    outer.resize(outer.size() - inner.size());
+  for (const std::string &head : {outer + "lm_head.weight", std::string("lm_head.weight")})
+    if (model.checkpoint->find(head)) {
+      model.head = head;
+      return;
+    }
+}
+
 fs::path normalDirectory(const std::string &directory) {
   fs::path path = fs::absolute(directory).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
@@ -161,6 +198,8 @@ ModelDesc importHuggingFace(const std::string &directory) {
     desc.weightsDirectory = path.string();
   }
   model.checkpoint = checkpoint.get();
+  if (checkpoint)
+    findPrefix(model);
   desc.name = path.filename().string().empty() ? "model" : path.filename().string();
   importer.import(model, desc);
   importTokens(model.config, path, desc);

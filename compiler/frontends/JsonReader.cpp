@@ -144,6 +144,16 @@ const Json &jsonArray(const Json &value, const JsonPlace &place) {
   return value;
 }
 
+std::vector<double> jsonNumbers(const Json &value, const JsonPlace &place, size_t most) {
+  if (jsonArray(value, place).size() > most)
+    fail(ErrorCode::BadInput, "{}: expected at most {} numbers, found {}", place.text(), most,
+         value.size());
+  std::vector<double> numbers;
+  for (size_t i = 0; i < value.size(); ++i)
+    numbers.push_back(jsonNumber(value[i], place.item(i)));
+  return numbers;
+}
+
 JsonObject::JsonObject(const Json &object, JsonPlace where, Nulls nullMeaning)
     : value(&object), place(std::move(where)), nulls(nullMeaning) {
   if (!value->is_object())

@@ -36,6 +36,8 @@ double jsonNumber(const Json &value, const JsonPlace &place);  ///< finite
 bool jsonFlag(const Json &value, const JsonPlace &place);
 std::string jsonText(const Json &value, const JsonPlace &place);
 const Json &jsonArray(const Json &value, const JsonPlace &place);
+/// Finite numbers, at most `most` of them.
+std::vector<double> jsonNumbers(const Json &value, const JsonPlace &place, size_t most);
 [[noreturn]] void failType(const Json &value, const JsonPlace &place, std::string_view expected);
 
 /// An object under reading. It remembers which keys were asked for, so that at the end the others

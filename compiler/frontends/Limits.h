@@ -16,6 +16,8 @@ inline constexpr uint64_t maxModelBytes = uint64_t{1} << 62;
 /// Names of weights are repeated once per layer and part: with these bounds at most some 100 MB.
 inline constexpr size_t maxNameBytes = 256;
 inline constexpr size_t maxPartsOfWeight = 8;
+/// Frequencies of a rope: a head has at most 2^16 features.
+inline constexpr size_t maxRopePairs = size_t{1} << 15;
 inline constexpr size_t maxEosTokens = 1024;
 /// model.json, config.json, generation_config.json: a parsed value takes some 25 times its text.
 inline constexpr size_t maxJsonBytes = size_t{4} << 20;

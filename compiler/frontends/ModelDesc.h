@@ -14,14 +14,27 @@
 
 namespace inf {
 
+/// Frequencies theta^(-2j/headDim) and what is done to them:
+///   default   nothing
+///   linear    divided by factor
+///   dynamic   nothing up to originalContext tokens; beyond, they would depend on the length of the
+///             text (NTK), and so on how it is cut into steps: maxContext may not exceed it
+///   llama3    by wavelength, with factor, lowFrequencyFactor, highFrequencyFactor, originalContext
+///   yarn      a ramp, with factor, betaFast, betaSlow, originalContext, truncate
+///   longrope  divided one by one, by longFactors when maxContext exceeds originalContext, else by
+///             shortFactors: chosen at compile time, for texts of every length
+///   divided   divided one by one, by divisors
 struct RopeDesc {
-  std::string type = "default"; ///< "default" or "yarn"; anything else is refused by name
+  std::string type = "default"; ///< anything else is refused by name
   double theta = 10000;
-  // yarn only
   double factor = 1, betaFast = 32, betaSlow = 1;
+  double lowFrequencyFactor = 1, highFrequencyFactor = 4;
   double originalContext = 0;
   bool truncate = true;
-  std::optional<double> attentionFactor; ///< default 0.1 ln(factor) + 1
+  std::vector<double> shortFactors, longFactors, divisors; ///< headDim / 2 each
+  /// Multiplies cos and sin; default 0.1 ln(factor) + 1 for yarn, sqrt(1 + ln(factor) /
+  /// ln(originalContext)) for longrope (both 1 for factors up to 1), else 1.
+  std::optional<double> attentionFactor;
   bool operator==(const RopeDesc &) const = default;
 };
 
@@ -30,6 +43,7 @@ struct AttentionDesc {
   uint64_t window = 0;         ///< keys a query sees including itself; 0 = all
   bool bias = false;           ///< q, k, v
   bool outputBias = false;     ///< o
+  bool qkNorm = false;         ///< each head of q and k is normed before rope
   bool sinks = false;          ///< one learned logit per head in the softmax's denominator
   std::optional<double> scale; ///< default headDim^-0.5
   std::string rope;            ///< a key of ModelDesc::ropes
@@ -53,6 +67,9 @@ struct MlpDesc {
 struct MoeDesc {
   uint64_t experts = 0, topK = 0, intermediate = 0;
   bool routerBias = false, expertBias = false;
+  /// The weights of the chosen experts add up to 1; else they are their share of the softmax over
+  /// all experts.
+  bool normalizeTopK = true;
   ActivationDesc activation;
   bool operator==(const MoeDesc &) const = default;
 };
@@ -65,9 +82,10 @@ struct BlockDesc {
   bool operator==(const BlockDesc &) const = default;
 };
 
-/// How a logical weight is found in a checkpoint. "{layer}" stands for the layer's number. Several
-/// parts are concatenated along the output rows (gate, up). Parts with rows == 0 share what the
-/// others leave of the weight's rows, equally.
+/// How a logical weight is found in a checkpoint. "{layer}" stands for the layer's number,
+/// "{expert}" for the expert's, where each expert is a tensor of its own. Several parts are
+/// concatenated along the output rows (gate, up). Parts with rows == 0 share what the others leave
+/// of the weight's rows, equally.
 struct TensorRule {
   std::vector<WeightPart> parts;
   bool operator==(const TensorRule &) const = default;
@@ -97,6 +115,7 @@ struct ModelDesc {
 ///   embedding.weight [V,H]
 ///   layers.N.attention.norm.weight [H]
 ///   layers.N.attention.{q,k,v,o}.weight [rows,columns], .bias [rows]
+///   layers.N.attention.{q,k}_norm.weight [headDim]
 ///   layers.N.attention.sinks [heads]
 ///   layers.N.mlp.norm.weight [H]  (dense: mlp.gate_up.{weight,bias} [2I,H],
 ///   mlp.down.{weight,bias}) layers.N.moe.norm.weight [H], moe.router.{weight,bias} [E,H],
@@ -125,7 +144,8 @@ ModelDesc readModelJson(const std::string &path);
 std::string writeModelJson(const ModelDesc &desc, const std::string &baseDirectory);
 
 /// Translates a Hugging Face checkpoint directory (config.json, generation_config.json,
-/// tokenizer.json, safetensors). Model types: gpt_oss (MXFP4 blocks or plain experts).
+/// tokenizer.json, safetensors). Model types: gpt_oss (MXFP4 blocks or plain experts), llama,
+/// mistral, mixtral, qwen2, qwen3, qwen3_moe.
 /// What each tensor is stored as comes from the checkpoint; when the directory holds no
 /// safetensors, from config.json (bf16, experts by quantization_config), and weightsDirectory stays
 /// "". The stop set is the union of both configs' eos ids. Fails with Io when config.json cannot be

@@ -5,30 +5,12 @@
 #include "compiler/frontends/JsonReader.h"
 #include "compiler/frontends/Limits.h"
 #include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/RopeJson.h"
 #include "compiler/frontends/Suggest.h"
 #include "runtime/base/Error.h"
 
 namespace inf {
 namespace {
-
-RopeDesc parseRope(JsonObject object) {
-  RopeDesc rope;
-  rope.type = object.text("type", rope.type);
-  rope.theta = object.number("theta", rope.theta);
-  if (rope.type == "yarn") {
-    rope.factor = object.number("factor");
-    rope.originalContext = object.number("original_context");
-    rope.betaFast = object.number("beta_fast", rope.betaFast);
-    rope.betaSlow = object.number("beta_slow", rope.betaSlow);
-    rope.truncate = object.flag("truncate", rope.truncate);
-    rope.attentionFactor = object.optionalNumber("attention_factor");
-  } else if (rope.type != "default") {
-    fail(ErrorCode::BadInput, "{}: unknown rope type {}; known: default, yarn",
-         object.at("type").text(), quoteShort(rope.type));
-  }
-  object.refuseUnknownKeys();
-  return rope;
-}
 
 AttentionDesc parseAttention(JsonObject object) {
   AttentionDesc attention;
@@ -38,6 +20,7 @@ AttentionDesc parseAttention(JsonObject object) {
   attention.window = object.count("window", 0);
   attention.bias = object.flag("bias", false);
   attention.outputBias = object.flag("output_bias", false);
+  attention.qkNorm = object.flag("qk_norm", false);
   attention.sinks = object.flag("sinks", false);
   attention.scale = object.optionalNumber("scale");
   attention.rope = object.text("rope");
@@ -86,6 +69,7 @@ MoeDesc parseMoe(JsonObject object) {
   moe.intermediate = object.count("intermediate");
   moe.routerBias = object.flag("router_bias", false);
   moe.expertBias = object.flag("expert_bias", false);
+  moe.normalizeTopK = object.flag("normalize_top_k", true);
   moe.activation = parseActivation(object);
   object.refuseUnknownKeys();
   return moe;
@@ -278,7 +262,7 @@ ModelDesc parseDescription(const Json &json, const std::string &source, const st
   checkFormat(root);
   parseFacts(root, desc);
   forEntries(root, "ropes", [&](const std::string &name, const Json &value, JsonPlace place) {
-    desc.ropes[name] = parseRope(JsonObject(value, place));
+    desc.ropes[name] = parseRopeJson(JsonObject(value, place));
   });
   forEntries(root, "blocks", [&](const std::string &name, const Json &value, JsonPlace place) {
     desc.blocks[name] = parseBlock(JsonObject(value, place));

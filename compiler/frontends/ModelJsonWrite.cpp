@@ -7,25 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/RopeJson.h"
 
 namespace inf {
 namespace {
 
 using Ordered = nlohmann::ordered_json;
-
-Ordered writeRope(const RopeDesc &rope) {
-  Ordered json{{"type", rope.type}, {"theta", rope.theta}};
-  if (rope.type != "yarn")
-    return json;
-  json["factor"] = rope.factor;
-  json["original_context"] = rope.originalContext;
-  json["beta_fast"] = rope.betaFast;
-  json["beta_slow"] = rope.betaSlow;
-  json["truncate"] = rope.truncate;
-  if (rope.attentionFactor)
-    json["attention_factor"] = *rope.attentionFactor;
-  return json;
-}
 
 Ordered writeAttention(const AttentionDesc &attention) {
   Ordered json{
@@ -34,6 +21,7 @@ Ordered writeAttention(const AttentionDesc &attention) {
     json["window"] = attention.window;
   for (auto [key, value] : {std::pair{"bias", attention.bias},
                             {"output_bias", attention.outputBias},
+                            {"qk_norm", attention.qkNorm},
                             {"sinks", attention.sinks}})
     if (value)
       json[key] = true;
@@ -64,6 +52,8 @@ Ordered writeBlock(const BlockDesc &block) {
       json["moe"]["router_bias"] = true;
     if (moe->expertBias)
       json["moe"]["expert_bias"] = true;
+    if (!moe->normalizeTopK)
+      json["moe"]["normalize_top_k"] = false;
     json["moe"]["activation"] = writeActivation(moe->activation);
   }
   return json;
@@ -155,7 +145,7 @@ std::string writeModelJson(const ModelDesc &desc, const std::string &baseDirecto
                {"tied_embeddings", desc.tiedEmbeddings}};
   json["ropes"] = json["blocks"] = Ordered::object();
   for (const auto &[name, rope] : desc.ropes)
-    json["ropes"][name] = writeRope(rope);
+    json["ropes"][name] = writeRopeJson(rope);
   for (const auto &[name, block] : desc.blocks)
     json["blocks"][name] = writeBlock(block);
   json["layers"] = writeLayers(desc.layers);

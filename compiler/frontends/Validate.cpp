@@ -5,6 +5,7 @@
 
 #include "compiler/frontends/Limits.h"
 #include "compiler/frontends/ModelDesc.h"
+#include "compiler/frontends/RopeTypes.h"
 #include "compiler/frontends/Suggest.h"
 #include "compiler/frontends/WeightShapes.h"
 #include "runtime/base/Error.h"
@@ -43,24 +44,76 @@ void checkPositive(const std::string &where, double value) {
     refuse(where, "expected a positive finite number, found {}", value);
 }
 
-void checkRope(const std::string &where, const RopeDesc &rope) {
-  if (rope.type != "default" && rope.type != "yarn")
-    refuse(where + ".type", "unknown rope type {}; known: default, yarn", quoteShort(rope.type));
-  if (!(std::isfinite(rope.theta) && rope.theta > 1))
-    refuse(where + ".theta", "expected a finite number above 1, found {}", rope.theta);
-  if (rope.type != "yarn")
-    return;
-  if (!(std::isfinite(rope.factor) && rope.factor >= 1))
-    refuse(where + ".factor", "expected a finite number of at least 1, found {}", rope.factor);
+void checkAtLeastOne(const std::string &where, double value) {
+  if (!(std::isfinite(value) && value >= 1))
+    refuse(where, "expected a finite number of at least 1, found {}", value);
+}
+
+void checkYarn(const std::string &where, const RopeDesc &rope) {
   checkPositive(where + ".beta_slow", rope.betaSlow);
   if (!(std::isfinite(rope.betaFast) && rope.betaFast > rope.betaSlow))
     refuse(where + ".beta_fast", "expected a finite number above beta_slow ({}), found {}",
            rope.betaSlow, rope.betaFast);
-  if (!(std::isfinite(rope.originalContext) && rope.originalContext >= 1))
-    refuse(where + ".original_context", "expected a finite number of at least 1, found {}",
-           rope.originalContext);
+}
+
+void checkLlama3(const std::string &where, const RopeDesc &rope) {
+  checkPositive(where + ".low_frequency_factor", rope.lowFrequencyFactor);
+  if (!(std::isfinite(rope.highFrequencyFactor) &&
+        rope.highFrequencyFactor > rope.lowFrequencyFactor))
+    refuse(where + ".high_frequency_factor",
+           "expected a finite number above low_frequency_factor ({}), found {}",
+           rope.lowFrequencyFactor, rope.highFrequencyFactor);
+}
+
+/// Beyond its original context the frequencies of dynamic would change with the length of the text.
+void checkDynamic(const std::string &where, const RopeDesc &rope, const ModelDesc &desc) {
+  if (double(desc.maxContext) > rope.originalContext)
+    refuse(where + ".original_context",
+           "rope type dynamic is known up to the context the model was trained with, found {} with "
+           "a max_context of {}; lower max_context, or use yarn",
+           rope.originalContext, desc.maxContext);
+}
+
+/// One positive divisor for each pair of a head, for every kind of layer that uses the rope.
+void checkDivisors(const std::string &where, const std::string &name,
+                   const std::vector<double> &divisors, const ModelDesc &desc) {
+  for (double divisor : divisors)
+    checkPositive(where, divisor);
+  for (const auto &[kind, block] : desc.blocks)
+    if (block.attention.rope == name && divisors.size() != block.attention.headDim / 2)
+      refuse(where, "expected {} numbers, head_dim / 2 of block {}, found {}",
+             block.attention.headDim / 2, quoteShort(kind), divisors.size());
+}
+
+void checkRope(const std::string &name, const RopeDesc &rope, const ModelDesc &desc) {
+  const std::string where = "ropes." + name;
+  if (!isRopeType(rope.type))
+    refuse(where + ".type", "unknown rope type {}; known: {}", quoteShort(rope.type),
+           fmt::join(ropeTypes, ", "));
+  if (!(std::isfinite(rope.theta) && rope.theta > 1))
+    refuse(where + ".theta", "expected a finite number above 1, found {}", rope.theta);
   if (rope.attentionFactor)
     checkPositive(where + ".attention_factor", *rope.attentionFactor);
+  if (rope.type == "divided")
+    checkDivisors(where + ".divisors", name, rope.divisors, desc);
+  if (rope.type == "default" || rope.type == "divided")
+    return;
+  checkAtLeastOne(where + ".factor", rope.factor);
+  if (rope.type == "linear")
+    return;
+  checkAtLeastOne(where + ".original_context", rope.originalContext);
+  if (rope.type == "dynamic")
+    checkDynamic(where, rope, desc);
+  if (rope.type == "yarn")
+    checkYarn(where, rope);
+  if (rope.type == "llama3")
+    checkLlama3(where, rope);
+  if (rope.type == "longrope") {
+    if (rope.originalContext < 2) // its logarithm divides
+      refuse(where + ".original_context", "expected 2 or more, found {}", rope.originalContext);
+    checkDivisors(where + ".short_factors", name, rope.shortFactors, desc);
+    checkDivisors(where + ".long_factors", name, rope.longFactors, desc);
+  }
 }
 
 void checkAttention(const std::string &where, const AttentionDesc &attention,
@@ -71,8 +124,8 @@ void checkAttention(const std::string &where, const AttentionDesc &attention,
   if (attention.heads % attention.kvHeads != 0)
     refuse(where + ".heads", "expected a multiple of kv_heads ({}), found {}", attention.kvHeads,
            attention.heads);
-  if (attention.headDim % 2 != 0)
-    refuse(where + ".head_dim", "expected an even number (rope rotates halves), found {}",
+  if (attention.headDim % 8 != 0)
+    refuse(where + ".head_dim", "expected a multiple of 8, found {}; other heads have no kernels",
            attention.headDim);
   if (attention.window > maxDimension)
     refuse(where + ".window", "expected 0 (all keys) to {}, found {}", maxDimension,
@@ -211,7 +264,7 @@ void validate(const ModelDesc &desc) {
     refuse("norm_eps", "expected a number above 0 and below 1, found {}", desc.normEps);
   for (const auto &[name, rope] : desc.ropes) {
     checkName("ropes", name);
-    checkRope("ropes." + name, rope);
+    checkRope(name, rope, desc);
   }
   for (const auto &[name, block] : desc.blocks) {
     checkName("blocks", name);

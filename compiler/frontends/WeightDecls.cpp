@@ -42,6 +42,8 @@ std::optional<std::string> whyNotStored(const WeightDecl &decl, const WeightPart
                        decl.columns);
   if (part.transposed && decl.isVector())
     return "a vector cannot be transposed";
+  if (isPerExpert(part) && decl.experts == 1)
+    return fmt::format("{} names an expert, but the weight has none", expertMark);
   if (part.interleaved && (!isGateUp(decl) || decl.parts.size() != 1))
     return "only a gate_up weight of one part can be interleaved";
   return std::nullopt;

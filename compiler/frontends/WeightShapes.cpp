@@ -27,6 +27,10 @@ public:
     linear("attention.q", 1, a.heads * a.headDim, hidden, a.bias);
     linear("attention.k", 1, a.kvHeads * a.headDim, hidden, a.bias);
     linear("attention.v", 1, a.kvHeads * a.headDim, hidden, a.bias);
+    if (a.qkNorm) {
+      add("attention.q_norm.weight", 1, a.headDim, 1);
+      add("attention.k_norm.weight", 1, a.headDim, 1);
+    }
     linear("attention.o", 1, hidden, a.heads * a.headDim, a.outputBias);
     if (a.sinks)
       add("attention.sinks", 1, a.heads, 1);

@@ -64,7 +64,15 @@ private:
 
   Value norm(Value x, const std::string &name) {
     return builder.create<ir::RmsNormOp>(loc(), x.getType(), x, slot(name),
-                                         builder.getF64FloatAttr(desc.normEps));
+                                         builder.getF64FloatAttr(desc.normEps), i64(1));
+  }
+
+  /// The norm of each head, where the kind of layer has one.
+  Value headNorm(Value x, const std::string &name, uint64_t heads) {
+    if (!block.attention.qkNorm)
+      return x;
+    return builder.create<ir::RmsNormOp>(loc(), x.getType(), x, slot(name),
+                                         builder.getF64FloatAttr(desc.normEps), i64(heads));
   }
 
   Value linear(Value x, const std::string &name) {
@@ -84,8 +92,10 @@ private:
   Value attention(Value x) {
     const AttentionDesc &a = block.attention;
     Value h = norm(x, "attention.norm.weight");
-    Value q = rope(linear(h, "attention.q"), a.heads);
-    Value k = rope(linear(h, "attention.k"), a.kvHeads);
+    Value q = headNorm(linear(h, "attention.q"), "attention.q_norm.weight", a.heads);
+    q = rope(q, a.heads);
+    Value k = headNorm(linear(h, "attention.k"), "attention.k_norm.weight", a.kvHeads);
+    k = rope(k, a.kvHeads);
     Value v = linear(h, "attention.v");
     builder.create<ir::KvAppendOp>(loc(), k, v, symbol(group));
     double scale = a.scale.value_or(1 / std::sqrt(double(a.headDim)));
@@ -115,8 +125,9 @@ private:
     Value h = norm(x, "moe.norm.weight");
     auto indices =
         RankedTensorType::get({ShapedType::kDynamic, int64_t(moe.topK)}, builder.getI32Type());
-    auto top = builder.create<ir::RouterTopKOp>(loc(), indices, activation(moe.topK),
-                                                linear(h, "moe.router"), i64(moe.topK));
+    auto top = builder.create<ir::RouterTopKOp>(
+        loc(), indices, activation(moe.topK), linear(h, "moe.router"), i64(moe.topK),
+        moe.normalizeTopK ? UnitAttr() : builder.getUnitAttr());
     Value y = builder.create<ir::MoeOp>(loc(), residualType, h, top.getExperts(), top.getWeights(),
                                         slot("moe.gate_up.weight"), slot("moe.gate_up.bias"),
                                         slot("moe.down.weight"), slot("moe.down.bias"),

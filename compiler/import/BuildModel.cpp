@@ -91,23 +91,56 @@ private:
     return model;
   }
 
-  void buildRopeTable(const std::string &name, const RopeDesc &rope) {
-    auto number = [&](bool wanted, double value) {
-      return wanted ? builder.getF64FloatAttr(value) : FloatAttr();
-    };
-    bool yarn = rope.type == "yarn";
-    int64_t headDim = 0;
+  /// Of the first kind of layer that uses the rope; 0: none does.
+  uint64_t headDimOf(const std::string &rope) {
     for (const auto &entry : desc.blocks)
-      if (entry.second.attention.rope == name)
-        headDim = entry.second.attention.headDim;
+      if (entry.second.attention.rope == rope)
+        return entry.second.attention.headDim;
+    return 0;
+  }
+
+  void buildRopeTable(const std::string &name, const RopeDesc &rope) {
+    uint64_t headDim = headDimOf(name);
     if (!headDim)
-      return; // no kind of layer uses it
-    builder.create<ir::RopeTableOp>(
-        loc(), builder.getStringAttr(ropeSymbol(name)), builder.getStringAttr(rope.type),
-        builder.getI64IntegerAttr(headDim), builder.getF64FloatAttr(rope.theta),
-        number(yarn, rope.factor), number(yarn, rope.betaFast), number(yarn, rope.betaSlow),
-        number(yarn, rope.originalContext), builder.getBoolAttr(rope.truncate),
-        number(rope.attentionFactor.has_value(), rope.attentionFactor.value_or(0)));
+      return;
+    auto table = builder.create<ir::RopeTableOp>(
+        loc(), builder.getStringAttr(ropeSymbol(name)), builder.getStringAttr(ropeTypeInIr(rope)),
+        i64(headDim), builder.getF64FloatAttr(rope.theta), nullptr, nullptr, nullptr, nullptr,
+        nullptr, nullptr, nullptr, builder.getBoolAttr(rope.truncate), nullptr);
+    setRopeNumbers(table, rope);
+  }
+
+  /// dynamic is default up to the original context, which max_context doesn't exceed.
+  static std::string ropeTypeInIr(const RopeDesc &rope) {
+    if (rope.type == "dynamic")
+      return "default";
+    return rope.type == "longrope" ? "divided" : rope.type;
+  }
+
+  void setRopeNumbers(ir::RopeTableOp table, const RopeDesc &rope) {
+    auto number = [&](double value) { return builder.getF64FloatAttr(value); };
+    if (rope.type == "linear" || rope.type == "llama3" || rope.type == "yarn")
+      table.setFactorAttr(number(rope.factor));
+    if (rope.type == "llama3" || rope.type == "yarn")
+      table.setOriginalContextAttr(number(rope.originalContext));
+    if (rope.type == "llama3") {
+      table.setLowFrequencyFactorAttr(number(rope.lowFrequencyFactor));
+      table.setHighFrequencyFactorAttr(number(rope.highFrequencyFactor));
+    }
+    if (rope.type == "yarn") {
+      table.setBetaFastAttr(number(rope.betaFast));
+      table.setBetaSlowAttr(number(rope.betaSlow));
+    }
+    if (rope.type == "divided")
+      table.setDivisors(ArrayRef<double>(rope.divisors));
+    if (rope.type == "longrope")
+      table.setDivisors(ArrayRef<double>(
+          double(desc.maxContext) > rope.originalContext ? rope.longFactors : rope.shortFactors));
+    if (rope.attentionFactor)
+      table.setAttentionFactorAttr(number(*rope.attentionFactor));
+    else if (rope.type == "longrope" && rope.factor > 1)
+      table.setAttentionFactorAttr(
+          number(std::sqrt(1 + std::log(rope.factor) / std::log(rope.originalContext))));
   }
 
   void buildKvGroups() {
@@ -179,7 +212,7 @@ private:
     }
     x = builder.create<ir::OutputRowsOp>(loc(), x);
     Value hidden = builder.create<ir::RmsNormOp>(loc(), residualType, x, use("final_norm.weight"),
-                                                 builder.getF64FloatAttr(desc.normEps));
+                                                 builder.getF64FloatAttr(desc.normEps), i64(1));
     Value logits = builder.create<ir::LmHeadOp>(loc(), ir::activationType(context, desc.vocabulary),
                                                 hidden, use("lm_head.weight"));
     builder.create<ir::YieldOp>(loc(), ValueRange{hidden, logits});

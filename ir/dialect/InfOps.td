@@ -84,16 +84,24 @@ def Inf_WeightOp : Inf_Op<"weight", [Symbol, HasParent<"ModelOp">]> {
 }
 
 def Inf_RopeTableOp : Inf_Op<"rope_table", [Symbol, HasParent<"ModelOp">]> {
-  let summary = "rotary frequencies: type default or yarn";
+  let summary = "rotary frequencies: theta^(-2j/d), as they are or scaled";
   let description = [{
-    yarn: inverse frequencies are blended between theta^(-2j/d) and the same divided by `factor`,
-    over a ramp between the dimensions whose wavelengths are original_context / beta; see
-    ropeFrequencies(). (C1) type known, head_dim even and positive; (C2) yarn has factor,
-    beta_fast, beta_slow and original_context.
+    default: as they are; linear: divided by `factor`; divided: frequency j divided by divisors[j]
+    (longrope's chosen factors, a table from a file); llama3: kept, divided by `factor`, or blended
+    by wavelength, between original_context / low_frequency_factor and / high_frequency_factor;
+    yarn: blended over a ramp between the dimensions whose wavelengths are original_context / beta;
+    see ropeFrequencies(). (C1) type known, head_dim even and positive; (C2) a type has the numbers
+    it works with: linear factor; divided one positive divisor for each pair; llama3 factor,
+    low_frequency_factor below high_frequency_factor and original_context; yarn factor, beta_fast,
+    beta_slow and original_context.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$type, I64Attr:$head_dim, F64Attr:$theta,
                        OptionalAttr<F64Attr>:$factor, OptionalAttr<F64Attr>:$beta_fast,
-                       OptionalAttr<F64Attr>:$beta_slow, OptionalAttr<F64Attr>:$original_context,
+                       OptionalAttr<F64Attr>:$beta_slow,
+                       OptionalAttr<F64Attr>:$low_frequency_factor,
+                       OptionalAttr<F64Attr>:$high_frequency_factor,
+                       OptionalAttr<F64Attr>:$original_context,
+                       OptionalAttr<DenseF64ArrayAttr>:$divisors,
                        DefaultValuedAttr<BoolAttr, "true">:$truncate,
                        OptionalAttr<F64Attr>:$attention_factor);
   let assemblyFormat = "$sym_name attr-dict";
@@ -104,7 +112,7 @@ def Inf_KvGroupOp : Inf_Op<"kv_group", [Symbol, HasParent<"ModelOp">]> {
   let summary = "layers whose keys and values share blocks";
   let description = [{
     Layer layers[i] has slot i of a block. (C1) element f32 or bf16; (C2) block_tokens a multiple of
-    16 in 16..4096; (C3) window in 0..2^31-1; (C4) head_dim a positive multiple of 16 and kv_heads
+    16 in 16..4096; (C3) window in 0..2^31-1; (C4) head_dim a positive multiple of 8 and kv_heads
     positive, their product below 2^31; (C5) layers ascend from 0 or more.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$layers, I64Attr:$kv_heads,
@@ -195,9 +203,13 @@ def Inf_EmbeddingOp : Inf_Op<"embedding", [Pure]> {
 
 def Inf_RmsNormOp : Inf_Op<"rms_norm", [Pure]> {
   let summary = "weight * x * rsqrt(mean(x^2) + eps), in f32";
-  let description = [{(C1) weight is a vector of x's features; (C2) result type is x's, or its q8
-    form; (C3) eps > 0.}];
-  let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, F64Attr:$eps);
+  let description = [{
+    With `heads`, x is that many equal parts and each is normed by itself, by the same weight (the
+    norm of q and k). (C1) weight is a vector of x's features, of a part where there are several;
+    (C2) result type is x's, or, of one part, its q8 form; (C3) eps > 0; (C4) heads >= 1.
+  }];
+  let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, F64Attr:$eps,
+                       DefaultValuedAttr<I64Attr, "1">:$heads);
   let results = (outs Inf_AnyActivations:$result);
   let assemblyFormat = "$x `,` $weight attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -273,12 +285,14 @@ def Inf_AttentionOp : Inf_Op<"attention", [MemoryEffects<[MemRead]>,
 }
 
 def Inf_RouterTopKOp : Inf_Op<"router_topk", [Pure]> {
-  let summary = "the k highest logits of each row and the softmax over just those";
+  let summary = "the k highest logits of each row and the softmax over just those, or over all";
   let description = [{
-    Experts come in descending order of logit; of equal logits the lower index wins.
+    Experts come in descending order of logit; of equal logits the lower index wins. The weights are
+    the softmax over the chosen, which add up to 1, or with `over_all` their share of the softmax
+    over all experts.
     (C1) 1 <= k <= experts; (C2) experts: tensor<?xkxi32>, weights: tensor<?xkxf32>.
   }];
-  let arguments = (ins Inf_Activations:$logits, I64Attr:$k);
+  let arguments = (ins Inf_Activations:$logits, I64Attr:$k, UnitAttr:$over_all);
   let results = (outs Inf_Indices:$experts, Inf_Activations:$weights);
   let assemblyFormat = "$logits `top` $k attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -354,18 +368,22 @@ def Inf_QkvOp : Inf_Op<"qkv", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegmen
                                DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "norm, one product for q, k and v, rope on q and k, and the KV append; returns q";
   let description = [{
-    weight's rows are q (heads), k (kv_heads), v (kv_heads), head_dim each.
+    weight's rows are q (heads), k (kv_heads), v (kv_heads), head_dim each. With q_norm and k_norm
+    each head of q and k is normed before rope.
     (C1) weight is [(heads + 2 kv_heads) * head_dim, features of x]; (C2) bias is a vector of its
     rows; (C3) norm is a vector of x's features, comes with eps, and x is f32; (C4) the result has
-    heads * head_dim features; (C5) table and group have this head_dim, the group these kv_heads.
+    heads * head_dim features; (C5) table and group have this head_dim, the group these kv_heads;
+    (C6) q_norm and k_norm are vectors of head_dim and come together with head_eps > 0.
   }];
   let arguments = (ins Inf_AnyActivations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
-                       Optional<Inf_WeightType>:$norm, OptionalAttr<F64Attr>:$eps, I64Attr:$heads,
-                       I64Attr:$kv_heads, I64Attr:$head_dim, FlatSymbolRefAttr:$table,
-                       FlatSymbolRefAttr:$group);
+                       Optional<Inf_WeightType>:$norm, Optional<Inf_WeightType>:$q_norm,
+                       Optional<Inf_WeightType>:$k_norm, OptionalAttr<F64Attr>:$eps,
+                       OptionalAttr<F64Attr>:$head_eps, I64Attr:$heads, I64Attr:$kv_heads,
+                       I64Attr:$head_dim, FlatSymbolRefAttr:$table, FlatSymbolRefAttr:$group);
   let results = (outs Inf_Activations:$q);
   let assemblyFormat = [{
-    $x `,` $weight (`bias` $bias^)? (`norm` $norm^)? `by` $table `into` $group attr-dict
+    $x `,` $weight (`bias` $bias^)? (`norm` $norm^)? (`q_norm` $q_norm^)? (`k_norm` $k_norm^)?
+    `by` $table `into` $group attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -378,7 +396,7 @@ def Inf_RouterOp : Inf_Op<"router", [Pure]> {
     (C3) result types as rms_norm and router_topk give them, normed perhaps in q8.
   }];
   let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
-                       Inf_WeightType:$norm, F64Attr:$eps, I64Attr:$k);
+                       Inf_WeightType:$norm, F64Attr:$eps, I64Attr:$k, UnitAttr:$over_all);
   let results = (outs Inf_AnyActivations:$normed, Inf_Indices:$experts, Inf_Activations:$weights);
   let assemblyFormat = [{
     $x `,` $weight (`bias` $bias^)? `norm` $norm `top` $k attr-dict `:` functional-type(operands, results)

@@ -220,15 +220,39 @@ LogicalResult WeightOp::verify() {
   return success();
 }
 
+/// The numbers that a type of rope_table works with, missing or out of range.
+static StringRef missingOfRope(RopeTableOp table) {
+  StringRef type = table.getType();
+  if (type == "linear" && !table.getFactor())
+    return "factor with linear";
+  if (type == "divided") {
+    std::optional<ArrayRef<double>> divisors = table.getDivisors();
+    if (!divisors || divisors->size() != table.getHeadDim() / 2 ||
+        !llvm::all_of(*divisors, [](double divisor) { return divisor > 0; }))
+      return "head_dim / 2 divisors above 0 with divided";
+  }
+  if (type == "llama3") {
+    if (!table.getFactor() || !table.getLowFrequencyFactor() || !table.getHighFrequencyFactor() ||
+        !table.getOriginalContext())
+      return "factor, low_frequency_factor, high_frequency_factor and original_context with llama3";
+    if (!(table.getLowFrequencyFactor()->convertToDouble() <
+          table.getHighFrequencyFactor()->convertToDouble()))
+      return "low_frequency_factor below high_frequency_factor with llama3";
+  }
+  if (type == "yarn" && (!table.getFactor() || !table.getBetaFast() || !table.getBetaSlow() ||
+                         !table.getOriginalContext()))
+    return "factor, beta_fast, beta_slow and original_context with yarn";
+  return "";
+}
+
 LogicalResult RopeTableOp::verify() {
-  if (getType() != "default" && getType() != "yarn")
-    return emitOpError() << "(C1) expected type default or yarn, found " << getType();
+  if (!llvm::is_contained({"default", "linear", "divided", "llama3", "yarn"}, getType()))
+    return emitOpError() << "(C1) expected type default, linear, divided, llama3 or yarn, found "
+                         << getType();
   if (int64_t(getHeadDim()) <= 0 || getHeadDim() % 2)
     return emitOpError() << "(C1) expected an even head_dim > 0, found " << getHeadDim();
-  bool all = getFactor() && getBetaFast() && getBetaSlow() && getOriginalContext();
-  if (getType() == "yarn" && !all)
-    return emitOpError()
-           << "(C2) expected factor, beta_fast, beta_slow and original_context with yarn";
+  if (StringRef missing = missingOfRope(*this); !missing.empty())
+    return emitOpError() << "(C2) expected " << missing;
   return success();
 }
 
@@ -242,8 +266,8 @@ LogicalResult KvGroupOp::verify() {
                          << tokens;
   if (window < 0 || window > largestSize)
     return emitOpError() << "(C3) expected window in 0.." << largestSize << ", found " << window;
-  if (headDim <= 0 || headDim % 16)
-    return emitOpError() << "(C4) expected head_dim to be a positive multiple of 16, found "
+  if (headDim <= 0 || headDim % 8)
+    return emitOpError() << "(C4) expected head_dim to be a positive multiple of 8, found "
                          << headDim;
   if (kvHeads <= 0 || kvHeads > largestSize / headDim)
     return emitOpError() << "(C4) expected kv_heads > 0 and kv_heads * head_dim <= " << largestSize
@@ -356,9 +380,17 @@ LogicalResult EmbeddingOp::verify() {
 }
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(expectTypeOrQ8(*this, getResult(), getX().getType(), "C2", "a result")))
+  int64_t heads = getHeads(), features = featuresOf(getX());
+  if (heads < 1)
+    return emitOpError() << "(C4) expected heads >= 1, found " << heads;
+  if (failed(heads == 1
+                 ? expectTypeOrQ8(*this, getResult(), getX().getType(), "C2", "a result")
+                 : expectType(*this, getResult(), getX().getType(), "C2", "a result of parts")))
     return failure();
-  if (failed(expectWeight(*this, getWeight(), {featuresOf(getX())}, "C1", "weight")))
+  if (features % heads)
+    return emitOpError() << "(C1) expected x to be " << heads << " equal parts, found " << features
+                         << " features";
+  if (failed(expectWeight(*this, getWeight(), {features / heads}, "C1", "weight")))
     return failure();
   if (!(getEps().convertToDouble() > 0))
     return emitOpError() << "(C3) expected eps > 0, found " << getEps().convertToDouble();
@@ -483,13 +515,28 @@ LogicalResult LmHeadOp::verify() {
 // Fused forms
 //===--------------------------------------------------------------------------------------------===//
 
+static LogicalResult verifyHeadNorms(QkvOp op) {
+  if (!op.getQNorm() != !op.getKNorm() || !op.getQNorm() != !op.getHeadEps())
+    return op.emitOpError() << "(C6) expected q_norm, k_norm and head_eps together";
+  if (!op.getQNorm())
+    return success();
+  if (!(op.getHeadEps()->convertToDouble() > 0))
+    return op.emitOpError() << "(C6) expected head_eps > 0, found "
+                            << op.getHeadEps()->convertToDouble();
+  int64_t headDim = op.getHeadDim();
+  if (failed(expectWeight(op, op.getQNorm(), {headDim}, "C6", "q_norm")))
+    return failure();
+  return expectWeight(op, op.getKNorm(), {headDim}, "C6", "k_norm");
+}
+
 LogicalResult QkvOp::verify() {
   int64_t rows = (getHeads() + 2 * getKvHeads()) * getHeadDim();
   if (failed(expectWeight(*this, getWeight(), {rows, featuresOf(getX())}, "C1", "weight")))
     return failure();
   if (getBias() && failed(expectWeight(*this, getBias(), {rows}, "C2", "bias")))
     return failure();
-  if (failed(verifyNorm(*this, getX(), getNorm(), getEps(), "C3")))
+  if (failed(verifyNorm(*this, getX(), getNorm(), getEps(), "C3")) ||
+      failed(verifyHeadNorms(*this)))
     return failure();
   return expectHeads(*this, getQ(), getHeads(), getHeadDim(), "C4", "a result");
 }

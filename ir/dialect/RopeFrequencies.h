@@ -22,14 +22,25 @@ struct YarnRange {
 };
 YarnRange yarnRange(int64_t headDim, double theta, const YarnSettings &yarn);
 
+/// Llama 3's scaling. With w the wavelength 2 pi / frequency: frequencies of w < original / high
+/// are kept, of w > original / low divided by the factor; between, s = (original / w - low) / (high
+/// - low) blends (1 - s) / factor + s of them.
+struct Llama3Settings {
+  double factor = 1, low = 1, high = 4, originalContext = 0;
+};
+double llama3Frequency(double frequency, const Llama3Settings &llama3);
+
 /// headDim / 2 inverse frequencies (radians per position) and the factor that multiplies cos and
 /// sin: 1, or 0.1 ln(factor) + 1 for yarn unless the table names one.
 struct RopeFrequencies {
   std::vector<double> inverse;
   double attentionFactor = 1;
 };
-RopeFrequencies ropeFrequencies(int64_t headDim, double theta, std::optional<YarnSettings> yarn,
-                                std::optional<double> attentionFactor);
+/// Unscaled: theta^(-2j / headDim).
+RopeFrequencies ropeFrequencies(int64_t headDim, double theta);
+/// Blended as YaRN does.
+RopeFrequencies ropeFrequencies(int64_t headDim, double theta, const YarnSettings &yarn);
+/// Of a table of any type.
 RopeFrequencies ropeFrequencies(RopeTableOp table);
 
 } // namespace inf::ir

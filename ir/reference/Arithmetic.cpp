@@ -44,15 +44,19 @@ float roundToBf16(float x) {
   return x;
 }
 
-ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps) {
+ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps,
+                        int64_t heads) {
   ReferenceTensor out = ReferenceTensor::zeros(x.rows, x.width);
-  for (int64_t r = 0; r < x.rows; ++r) {
+  int64_t width = x.width / heads;
+  for (int64_t part = 0; part < x.rows * heads; ++part) {
+    const float *from = x.values.data() + part * width;
+    float *to = out.values.data() + part * width;
     double squares = 0;
-    for (int64_t i = 0; i < x.width; ++i)
-      squares += double(x.row(r)[i]) * x.row(r)[i];
-    float scale = float(1 / std::sqrt(squares / double(x.width) + eps));
-    for (int64_t i = 0; i < x.width; ++i)
-      out.row(r)[i] = weight[size_t(i)] * (x.row(r)[i] * scale);
+    for (int64_t i = 0; i < width; ++i)
+      squares += double(from[i]) * from[i];
+    float scale = float(1 / std::sqrt(squares / double(width) + eps));
+    for (int64_t i = 0; i < width; ++i)
+      to[i] = weight[size_t(i)] * (from[i] * scale);
   }
   return out;
 }
@@ -105,7 +109,7 @@ void attendHead(const ReferenceCache &cache, const float *q, const float *sink, 
     out[d] = float(total[size_t(d)] / sum);
 }
 
-TopK topK(const ReferenceTensor &logits, int64_t k) {
+TopK topK(const ReferenceTensor &logits, int64_t k, bool overAll) {
   TopK out{ReferenceTensor::zeros(logits.rows, k), ReferenceTensor::zeros(logits.rows, k)};
   out.experts.indices.resize(size_t(logits.rows * k));
   for (int64_t r = 0; r < logits.rows; ++r) {
@@ -120,6 +124,8 @@ TopK topK(const ReferenceTensor &logits, int64_t k) {
       out.weights.row(r)[i] = e;
       sum += e;
     }
+    for (int64_t i = k; overAll && i < logits.width; ++i)
+      sum += std::exp(logits.row(r)[order[size_t(i)]] - logits.row(r)[order[0]]);
     for (int64_t i = 0; i < k; ++i)
       out.weights.row(r)[i] = float(out.weights.row(r)[i] / sum);
   }

@@ -19,8 +19,9 @@ float dot(const float *x, const float *y, int64_t n);
 /// What an f32 becomes when it is kept as bf16: nearest, ties to even.
 float roundToBf16(float x);
 
-/// weight * x * rsqrt(mean(x^2) + eps), row by row.
-ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps);
+/// weight * x * rsqrt(mean(x^2) + eps), row by row, or for each of the row's equal parts.
+ReferenceTensor rmsNorm(const ReferenceTensor &x, const std::vector<float> &weight, double eps,
+                        int64_t heads = 1);
 /// x[r][i] += vector[i].
 void addVector(ReferenceTensor &x, const std::vector<float> &vector);
 void addTensor(ReferenceTensor &x, const ReferenceTensor &other);
@@ -36,8 +37,9 @@ void attendHead(const ReferenceCache &cache, const float *q, const float *sink, 
 struct TopK {
   ReferenceTensor experts, weights;
 };
-/// The k highest of each row, of equals the lower index first, and the softmax over just those.
-TopK topK(const ReferenceTensor &logits, int64_t k);
+/// The k highest of each row, of equals the lower index first, and the softmax over just those, or
+/// their share of the one over all.
+TopK topK(const ReferenceTensor &logits, int64_t k, bool overAll);
 
 /// residual (null: 0) + sum over k of weights[r][k] * partials[r][k].
 ReferenceTensor weightedSum(const ReferenceTensor &partials, const ReferenceTensor &weights,

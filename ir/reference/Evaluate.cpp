@@ -180,9 +180,15 @@ ReferenceTensor qkv(EvaluationContext &context, QkvOp op) {
   if (op.getBias())
     addVector(z, weights.vector(op.getBias()));
   int64_t headDim = op.getHeadDim(), q = op.getHeads() * headDim, kv = op.getKvHeads() * headDim;
-  ReferenceTensor k = rotate(context, slice(z, q, kv), op.getTableAttr(), op.getKvHeads(), headDim);
-  append(context, k, slice(z, q + kv, kv), op.getGroupAttr());
-  return rotate(context, slice(z, 0, q), op.getTableAttr(), op.getHeads(), headDim);
+  auto turned = [&](int64_t begin, int64_t heads, Value norm) {
+    ReferenceTensor part = slice(z, begin, heads * headDim);
+    if (norm)
+      part = rmsNorm(part, weights.vector(norm), op.getHeadEps()->convertToDouble(), heads);
+    return rotate(context, part, op.getTableAttr(), heads, headDim);
+  };
+  append(context, turned(q, op.getKvHeads(), op.getKNorm()), slice(z, q + kv, kv),
+         op.getGroupAttr());
+  return turned(0, op.getHeads(), op.getQNorm());
 }
 
 void evaluateRouter(EvaluationContext &context, RouterOp op) {
@@ -192,7 +198,7 @@ void evaluateRouter(EvaluationContext &context, RouterOp op) {
   ReferenceTensor logits = multiply(weights, normed, op.getWeight(), 0);
   if (op.getBias())
     addVector(logits, weights.vector(op.getBias()));
-  TopK top = topK(logits, op.getK());
+  TopK top = topK(logits, op.getK(), op.getOverAll());
   context.set(op.getNormed(), std::move(normed));
   context.set(op.getExperts(), std::move(top.experts));
   context.set(op.getWeights(), std::move(top.weights));
@@ -237,8 +243,8 @@ void evaluate(EvaluationContext &context, Operation *op) {
       .Case([&](UseOp) {})
       .Case([&](EmbeddingOp o) { set(o.getResult(), embed(context, o)); })
       .Case([&](RmsNormOp o) {
-        set(o.getResult(),
-            rmsNorm(at(o.getX()), weights.vector(o.getWeight()), o.getEps().convertToDouble()));
+        set(o.getResult(), rmsNorm(at(o.getX()), weights.vector(o.getWeight()),
+                                   o.getEps().convertToDouble(), int64_t(o.getHeads())));
       })
       .Case([&](LinearOp o) { set(o.getResult(), linear(context, o)); })
       .Case([&](SliceOp o) {
@@ -251,7 +257,7 @@ void evaluate(EvaluationContext &context, Operation *op) {
       .Case([&](KvAppendOp o) { append(context, at(o.getK()), at(o.getV()), o.getGroupAttr()); })
       .Case([&](AttentionOp o) { set(o.getResult(), attend(context, o)); })
       .Case([&](RouterTopKOp o) {
-        TopK top = topK(at(o.getLogits()), o.getK());
+        TopK top = topK(at(o.getLogits()), o.getK(), o.getOverAll());
         set(o.getExperts(), std::move(top.experts));
         set(o.getWeights(), std::move(top.weights));
       })

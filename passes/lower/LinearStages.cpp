@@ -91,12 +91,27 @@ void lower(StepFrame &frame, ir::LmHeadOp op) {
   });
 }
 
-/// A unit is a head, so that rope finds both halves of its pairs on this thread. q goes to its
+namespace {
+
+/// Norms, where the op says so, and rotates one head of q or k.
+void emitTurnedHead(StepFrame &frame, ir::QkvOp op, Value norm, Value head, Value angles,
+                    Value out) {
+  int64_t headDim = op.getHeadDim();
+  if (norm)
+    emitRmsNormRow(frame.e, head, frame.weight(norm), head, headDim,
+                   op.getHeadEps()->convertToDouble());
+  emitRopeHead(frame.e, head, angles, out, headDim);
+}
+
+} // namespace
+
+/// A unit is whole heads, so that rope finds both halves of its pairs on this thread. q goes to its
 /// buffer; k and v pass through scratch on their way to the cache.
 void lower(StepFrame &frame, ir::QkvOp op) {
   Emit &e = frame.e;
   int64_t headDim = op.getHeadDim(), heads = op.getHeads(), kvHeads = op.getKvHeads();
   LinearShape shape = linearShape(frame, op, op.getWeight(), std::nullopt);
+  int64_t unitHeads = shape.unitOutputs / headDim;
   Value products = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).pairs);
   int64_t productStride = alignTo(op.getWeight().getType().getRows(), rowPadding) * 4;
   emitIfShare(frame, op, shape, [&](Share mine) {
@@ -106,7 +121,8 @@ void lower(StepFrame &frame, ir::QkvOp op) {
     forRowTiles(frame, op, frame.rows, [&](Value first, Value count) {
       emitInputRows(frame, op, op.getX(), op.getNorm(), op.getEps(), first, count);
       emitRowPointers(frame, frame.yRows, count, [&](Value i) {
-        return e.at(e.at(products, e.mul(i, productStride)), e.mul(mine.begin, headDim * 4));
+        return e.at(e.at(products, e.mul(i, productStride)),
+                    e.mul(mine.begin, shape.unitOutputs * 4));
       });
       emitLinearCall(frame, op, count);
       e.loop(e.constI64(0), count, 1, [&](Value i) {
@@ -115,14 +131,15 @@ void lower(StepFrame &frame, ir::QkvOp op) {
         Value product = e.at(products, e.mul(i, productStride));
         auto headAt = [&](Value head) { return e.at(product, e.mul(head, headDim * 4)); };
         auto loopHeads = [&](int64_t from, int64_t to, llvm::function_ref<void(Value)> body) {
-          e.loop(e.max(mine.begin, e.constI64(from)), e.min(mine.end, e.constI64(to)), 1, body);
+          e.loop(e.max(e.mul(mine.begin, unitHeads), e.constI64(from)),
+                 e.min(e.mul(mine.end, unitHeads), e.constI64(to)), 1, body);
         };
         loopHeads(0, heads, [&](Value head) {
           Value q = e.at(frame.rowOf(op.getQ(), row), e.mul(head, headDim * 4));
-          emitRopeHead(e, headAt(head), angles, q, headDim);
+          emitTurnedHead(frame, op, op.getQNorm(), headAt(head), angles, q);
         });
         loopHeads(heads, heads + kvHeads, [&](Value head) {
-          emitRopeHead(e, headAt(head), angles, headAt(head), headDim);
+          emitTurnedHead(frame, op, op.getKNorm(), headAt(head), angles, headAt(head));
           Value kvHead = e.add(head, -heads);
           KvPlace place = emitKvPlace(frame, op.getGroup(), row, kvHead);
           emitStoreKey(frame, op.getGroup(), headAt(head), place.key, headDim);
@@ -159,7 +176,7 @@ void lower(StepFrame &frame, ir::RouterOp op) {
     emitRowPointers(frame, frame.xRows, one, [&](Value) { return normed; });
     emitRowPointers(frame, frame.yRows, one, [&](Value) { return logits; });
     emitLinearCall(frame, op, one);
-    emitTopK(e, logits, op.getWeight().getType().getRows(), op.getK(),
+    emitTopK(e, logits, op.getWeight().getType().getRows(), op.getK(), op.getOverAll(),
              frame.rowOf(op.getExperts(), row), frame.rowOf(op.getWeights(), row));
   });
 }

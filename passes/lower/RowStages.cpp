@@ -49,14 +49,17 @@ void lower(StepFrame &frame, ir::EmbeddingOp op) {
 void lower(StepFrame &frame, ir::RmsNormOp op) {
   Emit &e = frame.e;
   Value weight = frame.weight(op.getWeight());
-  int64_t features = ir::featuresOf(op.getX());
+  int64_t features = ir::featuresOf(op.getX()), heads = int64_t(op.getHeads());
   bool q8 = ir::isQuantized(op.getResult());
   Value normed = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).outputs);
   frame.ownRows(op.getResult(), [&](Value row) {
-    Value result = frame.rowOf(op.getResult(), row);
-    emitRmsNormRow(e, frame.rowOf(op.getX(), row), weight, q8 ? normed : result, features,
-                   op.getEps().convertToDouble());
-    if (q8)
+    Value x = frame.rowOf(op.getX(), row), result = frame.rowOf(op.getResult(), row);
+    e.loop(e.constI64(0), e.constI64(heads), 1, [&](Value head) {
+      Value byte = e.mul(head, features / heads * 4);
+      emitRmsNormRow(e, e.at(x, byte), weight, q8 ? normed : e.at(result, byte), features / heads,
+                     op.getEps().convertToDouble());
+    });
+    if (q8) // of one part
       emitQuantizeRow(e, normed, result, features);
   });
 }
@@ -99,7 +102,7 @@ void lower(StepFrame &frame, ir::KvAppendOp op) {
 void lower(StepFrame &frame, ir::RouterTopKOp op) {
   frame.ownRows(op.getLogits(), [&](Value row) {
     emitTopK(frame.e, frame.rowOf(op.getLogits(), row), ir::featuresOf(op.getLogits()), op.getK(),
-             frame.rowOf(op.getExperts(), row), frame.rowOf(op.getWeights(), row));
+             op.getOverAll(), frame.rowOf(op.getExperts(), row), frame.rowOf(op.getWeights(), row));
   });
 }
 

@@ -36,15 +36,18 @@ void emitRmsNormRow(Emit &e, Value x, Value weight, Value out, int64_t features,
 
 void emitRopeHead(Emit &e, Value x, Value angles, Value out, int64_t headDim) {
   int64_t half = headDim / 2;
-  // head_dim is a multiple of 16, so halves are whole groups of 8.
-  e.loop(e.constI64(0), e.constI64(half), 8, [&](Value i) {
+  auto rotate = [&](Value i, int64_t n) {
     Value byte = e.mul(i, 4);
     auto at = [&](Value base, int64_t element) { return e.at(e.at(base, byte), element * 4); };
-    Value a = e.load(e.vec(8), at(x, 0)), b = e.load(e.vec(8), at(x, half));
-    Value cos = e.load(e.vec(8), at(angles, 0)), sin = e.load(e.vec(8), at(angles, half));
+    Value a = e.load(e.vec(n), at(x, 0)), b = e.load(e.vec(n), at(x, half));
+    Value cos = e.load(e.vec(n), at(angles, 0)), sin = e.load(e.vec(n), at(angles, half));
     e.store(e.fma(a, cos, e.negf(e.mulf(b, sin))), at(out, 0));
     e.store(e.fma(b, cos, e.mulf(a, sin)), at(out, half));
-  });
+  };
+  int64_t whole = half / 8 * 8;
+  e.loop(e.constI64(0), e.constI64(whole), 8, [&](Value i) { rotate(i, 8); });
+  if (half != whole)
+    rotate(e.constI64(whole), 4);
 }
 
 Value emitAngles(StepFrame &frame, StringRef table, Value row) {
@@ -96,12 +99,16 @@ void emitStoreKey(StepFrame &frame, StringRef group, Value from, Value to, int64
 void emitStoreValue(StepFrame &frame, StringRef group, Value from, Value to, int64_t headDim) {
   Emit &e = frame.e;
   KvLayout kv = kvLayout(frame.model, group);
-  e.loop(e.constI64(0), e.constI64(headDim), 16, [&](Value d) {
-    Value elements = e.load(e.vec(16), e.at(from, e.mul(d, 4)));
+  auto store = [&](Value d, int64_t n) {
+    Value elements = e.load(e.vec(n), e.at(from, e.mul(d, 4)));
     if (kv.isBf16())
       elements = emitToBf16(e, elements);
     e.store(elements, e.at(to, e.mul(d, kv.elementBytes)));
-  });
+  };
+  int64_t whole = headDim / 16 * 16;
+  e.loop(e.constI64(0), e.constI64(whole), 16, [&](Value d) { store(d, 16); });
+  if (headDim != whole)
+    store(e.constI64(whole), 8);
 }
 
 namespace {
@@ -122,7 +129,7 @@ SmallVector<Value> emitArgMax(Emit &e, Value logits, int64_t experts) {
 
 } // namespace
 
-void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, Value indicesOut,
+void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, bool overAll, Value indicesOut,
               Value weightsOut) {
   float lowest = -std::numeric_limits<float>::infinity();
   e.loop(e.constI64(0), e.constI64(k), 1, [&](Value rank) {
@@ -133,13 +140,18 @@ void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, Value indicesOu
     e.store(e.like(e.f32(), lowest), e.at(logits, e.mul(best[0], 4)));
   });
   Value highest = e.load(e.f32(), weightsOut);
+  auto expOf = [&](Value at) { return emitExp(e, e.subf(e.load(e.f32(), at), highest)); };
   Value sum = e.loop(e.constI64(0), e.constI64(k), 1, e.like(e.f32(), 0),
                      [&](Value rank, ValueRange carried) {
                        Value at = e.at(weightsOut, e.mul(rank, 4));
-                       Value exp = emitExp(e, e.subf(e.load(e.f32(), at), highest));
+                       Value exp = expOf(at);
                        e.store(exp, at);
                        return SmallVector<Value>{e.addf(carried[0], exp)};
                      })[0];
+  if (overAll) // the chosen are -inf by now and add nothing
+    sum = e.loop(e.constI64(0), e.constI64(experts), 1, sum, [&](Value i, ValueRange carried) {
+      return SmallVector<Value>{e.addf(carried[0], expOf(e.at(logits, e.mul(i, 4))))};
+    })[0];
   e.loop(e.constI64(0), e.constI64(k), 1, [&](Value rank) {
     Value at = e.at(weightsOut, e.mul(rank, 4));
     e.store(e.divf(e.load(e.f32(), at), sum), at);

@@ -10,7 +10,7 @@ namespace inf {
 void emitRmsNormRow(Emit &e, Value x, Value weight, Value out, int64_t features, double eps);
 
 /// Rotates one head in place of `out` (may equal `x`): (a cos - b sin, b cos + a sin).
-/// `angles` points to cos[headDim / 2], then sin[headDim / 2].
+/// `angles` points to cos[headDim / 2], then sin[headDim / 2]. headDim is a multiple of 8.
 void emitRopeHead(Emit &e, Value x, Value angles, Value out, int64_t headDim);
 /// cos and sin of the row's position for a rope table.
 Value emitAngles(StepFrame &frame, llvm::StringRef table, Value row);
@@ -24,8 +24,9 @@ KvPlace emitKvPlace(StepFrame &frame, llvm::StringRef group, Value row, Value kv
 void emitStoreKey(StepFrame &frame, llvm::StringRef group, Value from, Value to, int64_t headDim);
 void emitStoreValue(StepFrame &frame, llvm::StringRef group, Value from, Value to, int64_t headDim);
 
-/// The k highest of `experts` logits and the softmax over them. Overwrites the logits.
-void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, Value indicesOut,
+/// The k highest of `experts` logits and the softmax over them, or with `overAll` their share of
+/// the softmax over all. Overwrites the logits.
+void emitTopK(Emit &e, Value logits, int64_t experts, int64_t k, bool overAll, Value indicesOut,
               Value weightsOut);
 
 void emitCopy(Emit &e, Value from, Value to, int64_t elements);

@@ -180,9 +180,14 @@ private:
   }
 
   void addPart(const WeightDecl &decl, const WeightPart &part) {
-    const uint64_t elements = decl.experts * part.rows * decl.columns; // whyMalformed: it fits
+    for (const PartTensors &tensors : tensorsOf(decl, part))
+      addTensors(decl, part, tensors);
+  }
+
+  void addTensors(const WeightDecl &decl, const WeightPart &part, const PartTensors &names) {
+    const uint64_t elements = names.experts * part.rows * decl.columns; // whyMalformed: it fits
     if (!isBlockFormat(part.stored))
-      return addDense(decl, part, elements);
+      return addDense(decl, part, names.tensor, elements);
     RandomTensor tensor;
     tensor.format = part.stored;
     tensor.exponent = part.stored == WeightFormat::MXFP4 ? mxfp4Exponent(decl.columns)
@@ -190,28 +195,29 @@ private:
     if (part.scales.empty()) {
       tensor.fill = Fill::Blocks;
       tensor.bytes = weightBytes(part.stored, elements);
-      return add(part.tensor, tensor);
+      return add(names.tensor, tensor);
     }
     tensor.fill = Fill::Scales;
     tensor.bytes = elements / blockColumns;
-    add(part.scales, tensor);
+    add(names.scales, tensor);
     tensor.fill = Fill::Codes;
     tensor.bytes = elements / 2;
-    add(part.tensor, tensor);
+    add(names.tensor, tensor);
   }
 
-  void addDense(const WeightDecl &decl, const WeightPart &part, uint64_t elements) {
+  void addDense(const WeightDecl &decl, const WeightPart &part, const std::string &name,
+                uint64_t elements) {
     RandomTensor tensor;
     tensor.fill = part.stored == WeightFormat::F32   ? Fill::F32
                   : part.stored == WeightFormat::F16 ? Fill::F16
                                                      : Fill::BF16;
     tensor.bytes = weightBytes(part.stored, elements);
-    const bool norm = decl.name.find("norm") != std::string::npos ||
-                      part.tensor.find("norm") != std::string::npos;
+    const bool norm =
+        decl.name.find("norm") != std::string::npos || name.find("norm") != std::string::npos;
     tensor.center = decl.isVector() && norm ? 1.0f : 0.0f;
     // A uniform value in [-a, a) has the standard deviation a / sqrt(3).
     tensor.amplitude = decl.isVector() ? 0.125f : float(std::sqrt(3.0 / double(decl.columns)));
-    add(part.tensor, tensor);
+    add(name, tensor);
   }
 
   void add(const std::string &name, RandomTensor tensor) {

@@ -10,9 +10,9 @@
 namespace inf {
 namespace {
 
-/// Row `row` of the run, counted over all experts.
+/// Row `row` of the run, counted over all experts of its tensor.
 uint64_t storedRow(const StoredRequest &request, const StoredRun &run, uint64_t row) {
-  return request.expert * run.part->rows + run.firstStored + row * run.stride;
+  return placeOf(request, run).expert * run.part->rows + run.firstStored + row * run.stride;
 }
 
 /// MXFP4 that is kept in two tensors; codes and scales of a few rows are read at once.
@@ -23,8 +23,9 @@ void readTwoTensors(const StoredRequest &request, const StoredRun &run, uint64_t
       storedRow(request, run, first) * (request.decl.columns / blockColumns);
   auto codes = std::make_unique_for_overwrite<uint8_t[]>(blocks * 16);
   auto scales = std::make_unique_for_overwrite<uint8_t[]>(blocks);
-  request.source.read(run.part->tensor, firstBlock * 16, {codes.get(), blocks * 16});
-  request.source.read(run.part->scales, firstBlock, {scales.get(), blocks});
+  const StoredPlace place = placeOf(request, run);
+  request.source.read(place.tensor, firstBlock * 16, {codes.get(), blocks * 16});
+  request.source.read(place.scales, firstBlock, {scales.get(), blocks});
   for (uint64_t block = 0; block < blocks; ++block, out += 17) {
     out[0] = scales[block];
     splitNibbles(codes.get() + block * 16, out + 1);
@@ -34,7 +35,8 @@ void readTwoTensors(const StoredRequest &request, const StoredRun &run, uint64_t
 /// Fails for a block that is known to hold values that are not finite.
 [[noreturn]] void refuseBlock(const StoredRequest &request, const StoredRun &run, uint64_t index,
                               const uint8_t *block) {
-  const std::string &tensor = run.part->scales.empty() ? run.part->tensor : run.part->scales;
+  const StoredPlace place = placeOf(request, run);
+  const std::string &tensor = place.scales.empty() ? place.tensor : place.scales;
   if (run.part->stored != WeightFormat::MXFP4)
     fail(ErrorCode::BadInput,
          "weight '{}': tensor '{}' has a scale or minimum in {} at block index {} that is not "
@@ -68,7 +70,7 @@ void readStoredBlocks(const StoredRequest &request, const StoredRun &run, uint8_
   const uint64_t rowsAtOnce = run.stride == 1 ? run.count : 1;
   for (uint64_t row = 0; row < run.count; row += rowsAtOnce) {
     if (run.part->scales.empty())
-      request.source.read(run.part->tensor, storedRow(request, run, row) * rowBytes,
+      request.source.read(placeOf(request, run).tensor, storedRow(request, run, row) * rowBytes,
                           {out + row * rowBytes, rowsAtOnce * rowBytes});
     else
       readTwoTensors(request, run, row, rowsAtOnce, out + row * rowBytes);

@@ -84,16 +84,17 @@ uint64_t tensorIndex(const StoredRequest &request, const StoredRun &run, uint64_
                      uint64_t column) {
   const uint64_t stored = run.firstStored + row * run.stride;
   const uint64_t columns = request.decl.columns, rows = run.part->rows;
+  const uint64_t expert = isPerExpert(*run.part) ? 0 : request.expert;
   if (run.part->transposed)
-    return (request.expert * columns + column) * rows + stored;
-  return (request.expert * rows + stored) * columns + column;
+    return (expert * columns + column) * rows + stored;
+  return (expert * rows + stored) * columns + column;
 }
 
 /// Rows of a dense part in its stored format, row-major [run.count][columns].
 void readStored(const StoredRequest &request, const StoredRun &run, uint8_t *out) {
   const uint64_t columns = request.decl.columns;
   const uint64_t size = run.part->stored == WeightFormat::F32 ? 4 : 2;
-  const std::string &tensor = run.part->tensor;
+  const std::string tensor = placeOf(request, run).tensor;
   if (run.part->transposed) {
     // One short strip per column: the rows wanted, never the tensor.
     const uint64_t span = (run.count - 1) * run.stride + 1;
@@ -122,7 +123,7 @@ void requireFinite(const StoredRequest &request, const StoredRun &run, WeightFor
   const bool converted = format != run.part->stored;
   fail(ErrorCode::BadInput,
        "weight '{}': tensor '{}' has {} at index {}{}, expected finite values only; {}",
-       request.decl.name, run.part->tensor, loadValue(format, values, index),
+       request.decl.name, placeOf(request, run).tensor, loadValue(format, values, index),
        tensorIndex(request, run, index / columns, index % columns),
        converted ? fmt::format(" after conversion to {}", weightFormatName(format)) : "",
        converted ? "choose a wider format" : "the checkpoint is damaged, download it again");
@@ -187,7 +188,7 @@ void quantizeRow(const StoredRequest &request, const StoredRun &row, WeightForma
     fail(ErrorCode::BadInput,
          "weight '{}': tensor '{}' needs a scale beyond f16 for the {} values from index {} on in "
          "{}; choose a wider format",
-         request.decl.name, row.part->tensor, blockColumns,
+         request.decl.name, placeOf(request, row).tensor, blockColumns,
          tensorIndex(request, row, 0, done * blockColumns), weightFormatName(format));
 }
 

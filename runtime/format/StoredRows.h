@@ -31,6 +31,18 @@ struct StoredRequest {
   uint64_t expert;
 };
 
+/// Names of the run's tensors and which of the experts in them is meant.
+struct StoredPlace {
+  std::string tensor, scales;
+  uint64_t expert;
+};
+inline StoredPlace placeOf(const StoredRequest &request, const StoredRun &run) {
+  const WeightPart &part = *run.part;
+  if (!isPerExpert(part))
+    return {part.tensor, part.scales, request.expert};
+  return {atExpert(part.tensor, request.expert), atExpert(part.scales, request.expert), 0};
+}
+
 /// The runs that make up logical rows [firstRow, firstRow + count). Fails with BadInput when the
 /// declaration is malformed or `expert` or the rows lie outside of it.
 std::vector<StoredRun> storedRuns(const WeightDecl &decl, uint64_t expert, uint64_t firstRow,

@@ -9,6 +9,10 @@ namespace {
 std::optional<std::string> whyPartMalformed(const WeightDecl &decl, const WeightPart &part) {
   if (part.tensor.empty())
     return "a part names no tensor";
+  if (!part.scales.empty() &&
+      isPerExpert(part) != (part.scales.find(expertMark) != std::string::npos))
+    return fmt::format("'{}' and '{}': expected {} in both names or in neither", part.tensor,
+                       part.scales, expertMark);
   if (part.rows == 0)
     return fmt::format("the part from '{}' has no rows", part.tensor);
   if (uint32_t(part.stored) >= weightFormatNames.size())
@@ -31,6 +35,28 @@ std::optional<std::string> whyPartMalformed(const WeightDecl &decl, const Weight
 }
 
 } // namespace
+
+bool isPerExpert(const WeightPart &part) {
+  return part.tensor.find(expertMark) != std::string::npos;
+}
+
+std::string atExpert(std::string_view name, uint64_t expert) {
+  std::string result;
+  for (size_t mark; (mark = name.find(expertMark)) != std::string_view::npos;) {
+    result.append(name.substr(0, mark)).append(std::to_string(expert));
+    name.remove_prefix(mark + expertMark.size());
+  }
+  return result.append(name);
+}
+
+std::vector<PartTensors> tensorsOf(const WeightDecl &decl, const WeightPart &part) {
+  if (!isPerExpert(part))
+    return {{part.tensor, part.scales, decl.experts}};
+  std::vector<PartTensors> tensors;
+  for (uint64_t expert = 0; expert < decl.experts; ++expert)
+    tensors.push_back({atExpert(part.tensor, expert), atExpert(part.scales, expert), 1});
+  return tensors;
+}
 
 std::optional<std::string> whyMalformed(const WeightDecl &decl) {
   if (decl.experts == 0 || decl.rows == 0 || decl.columns == 0)

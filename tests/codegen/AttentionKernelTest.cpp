@@ -19,6 +19,7 @@ using testing::ElementsAreArray;
 
 constexpr unsigned seed = 20250731;
 constexpr int64_t positions = 192;
+constexpr float behindOut = 12345;
 constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
 
 struct KeyRange {
@@ -71,11 +72,16 @@ public:
   }
 
   std::vector<float> run(const ExecutableKernel &kernel, KeyRange range) {
-    std::vector<float> out(size_t{spec.group} * spec.headDim, notANumber); // stale contents
+    const size_t outputs = size_t{spec.group} * spec.headDim;
+    std::vector<float> out(outputs, notANumber); // stale contents
+    out.resize(outputs + 16, behindOut);         // another thread's heads
     args.out = out.data();
     args.firstKey = range.first;
     args.lastKey = range.last;
     kernel(args);
+    for (size_t i = outputs; i < out.size(); ++i)
+      EXPECT_EQ(out[i], behindOut) << "written behind out";
+    out.resize(outputs);
     return out;
   }
 
@@ -135,12 +141,15 @@ protected:
 };
 
 TEST_P(AttentionKernel, EveryHeadDimAndGroupGivesTheStatedBits) {
-  for (unsigned headDim : {16, 32, 64, 80, 96, 128, 256})
-    for (unsigned group : {1, 4, 8}) {
-      AttentionProblem problem(attentionSpec(GetParam(), headDim, group));
-      ExecutableKernel kernel(problem.spec);
-      checkAgainstReferences(problem, kernel, {3, 130});
-    }
+  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
+    for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 248, 256})
+      for (unsigned group : {1, 2, 4, 5, 8}) {
+        KernelSpec spec = attentionSpec(GetParam(), headDim, group);
+        spec.kv = format;
+        AttentionProblem problem(spec);
+        ExecutableKernel kernel(problem.spec);
+        checkAgainstReferences(problem, kernel, {3, 130});
+      }
 }
 
 TEST_P(AttentionKernel, GroupsThatDoNotDivideEvenlyIntoSubGroupsWorkUpToSixteen) {
@@ -153,15 +162,16 @@ TEST_P(AttentionKernel, GroupsThatDoNotDivideEvenlyIntoSubGroupsWorkUpToSixteen)
 
 TEST_P(AttentionKernel, EveryKeyRangeWorksForEveryKvFormatAndBlockSize) {
   for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned blockTokens : {16, 32, 64}) {
-      KernelSpec spec = attentionSpec(GetParam(), 48, 3);
-      spec.kv = format;
-      spec.blockTokens = blockTokens;
-      AttentionProblem problem(spec);
-      ExecutableKernel kernel(spec);
-      for (KeyRange range : keyRanges)
-        checkAgainstReferences(problem, kernel, range);
-    }
+    for (unsigned headDim : {8, 24, 48})
+      for (unsigned blockTokens : {16, 32, 64}) {
+        KernelSpec spec = attentionSpec(GetParam(), headDim, 3);
+        spec.kv = format;
+        spec.blockTokens = blockTokens;
+        AttentionProblem problem(spec);
+        ExecutableKernel kernel(spec);
+        for (KeyRange range : keyRanges)
+          checkAgainstReferences(problem, kernel, range);
+      }
 }
 
 TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
@@ -204,7 +214,7 @@ TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
 
 TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
   for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {16, 48, 64, 80}) {
+    for (unsigned headDim : {8, 16, 24, 40, 48, 64, 80}) {
       KernelSpec spec = attentionSpec(GetParam(), headDim, 8);
       spec.kv = format;
       AttentionProblem problem(spec);

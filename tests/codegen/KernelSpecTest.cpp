@@ -35,7 +35,7 @@ std::vector<KernelSpec> linearSpecs(KernelIsa isa, WeightFormat format) {
 std::vector<KernelSpec> attentionSpecs(KernelIsa isa) {
   std::vector<KernelSpec> specs;
   for (WeightFormat kv : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {64, 128})
+    for (unsigned headDim : {24, 64, 128})
       for (bool sinks : {false, true}) {
         KernelSpec spec;
         spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.headDim = headDim;
@@ -120,8 +120,8 @@ TEST(WhyNotGenerable, NamesTheValueAndWhatWasExpected) {
   KernelSpec attention;
   attention.op = KernelOp::Attention;
   EXPECT_FALSE(whyNotGenerable(attention));
-  attention.headDim = 72;
-  EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("head_dim is 72"));
+  attention.headDim = 76;
+  EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("head_dim is 76"));
   attention.headDim = 64, attention.group = 17;
   EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("17 query heads"));
   attention.group = 8, attention.blockTokens = 48;

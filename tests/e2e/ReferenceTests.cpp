@@ -110,6 +110,7 @@ TEST_P(Reference, expertsInMxfp4WithAShortWindow) {
 
 TEST_P(Reference, sizesThatFillNoVectorAndNoPanel) {
   expectRandomModelMatches(unevenModel(), GetParam());
+  expectRandomModelMatches(qwenLikeModel(), GetParam());
 }
 
 TEST_P(Reference, weightsInF16) {

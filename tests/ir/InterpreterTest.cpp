@@ -39,6 +39,16 @@ TEST(RmsNorm, DividesByTheRootOfTheMeanSquarePlusEps) {
   EXPECT_THAT(block.values({{3, 4}, {0, 0}}), ElementsAre(0.75f, 2, 0, 0));
 }
 
+TEST(RmsNorm, OfHeadsNormsEachPartByItselfWithTheSameWeight) {
+  BlockRun block{4,
+                 "",
+                 {{"w", {"2", {1, 2}, ""}}},
+                 "%y = inf.rms_norm %x, %w {eps = 3.5 : f64, heads = 2 : i64} : "
+                 "(tensor<?x4xf32>, !inf.weight<[2]>) -> tensor<?x4xf32>"};
+  EXPECT_THAT(block.values({{3, 4, 0, 0}, {0, 0, 4, 3}}),
+              ElementsAre(0.75f, 2, 0, 0, 0, 0, 1, 1.5f));
+}
+
 constexpr char ropeOfTwoHeads[] = "%y = inf.rope %x by @r {heads = 2 : i64, head_dim = 4 : i64} : "
                                   "(tensor<?x8xf32>) -> tensor<?x8xf32>";
 
@@ -159,6 +169,17 @@ TEST(RouterTopK, TakesTheLowerIndexOfEqualLogitsAndTheSoftmaxOfTheChosenAlone) {
   auto results = block.run({{0, 5, 5, 5}, {std::log(3.0f), 0, -9, -9}, {2, 2, 2, 2}});
   EXPECT_THAT(results[0].indices, ElementsAre(1, 2, 0, 1, 0, 1));
   EXPECT_THAT(results[1].values, near({0.5f, 0.5f, 0.75f, 0.25f, 0.5f, 0.5f}));
+}
+
+TEST(RouterTopK, OverAllGivesTheChosenTheirShareOfTheSoftmaxOverAll) {
+  BlockRun block{4,
+                 "",
+                 {},
+                 "%i, %p = inf.router_topk %x top 2 {over_all} : "
+                 "(tensor<?x4xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)"};
+  auto results = block.run({{std::log(3.0f), 0, std::log(2.0f), std::log(4.0f)}, {2, 2, 2, 2}});
+  EXPECT_THAT(results[0].indices, ElementsAre(3, 0, 0, 1));
+  EXPECT_THAT(results[1].values, near({0.4f, 0.3f, 0.25f, 0.25f}));
 }
 
 BlockRun swiglu(const std::string &activation) {

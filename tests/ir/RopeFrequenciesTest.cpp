@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/dialect/InfDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
 namespace inf::ir {
 namespace {
 
@@ -43,31 +48,89 @@ TEST(YarnRange, StaysInsideTheHead) {
 }
 
 TEST(RopeFrequencies, AttentionFactorOfYarnGrowsWithTheLogarithmOfTheFactor) {
-  RopeFrequencies rope = ropeFrequencies(headDim, theta, gptOssYarn(false), std::nullopt);
+  RopeFrequencies rope = ropeFrequencies(headDim, theta, gptOssYarn(false));
   EXPECT_DOUBLE_EQ(rope.attentionFactor, 1.3465735902799727);
 }
 
-TEST(RopeFrequencies, AttentionFactorNamedInTheTableWins) {
-  EXPECT_EQ(ropeFrequencies(headDim, theta, gptOssYarn(false), 1.0).attentionFactor, 1.0);
+/// A table of heads of 8, theta 10000: frequencies 1, 0.1, 0.01, 0.001 before scaling.
+class RopeTable : public testing::Test {
+protected:
+  RopeTable() : builder(&context) { context.loadDialect<InfDialect>(); }
+
+  RopeTableOp make(const char *type) {
+    table = builder.create<RopeTableOp>(
+        builder.getUnknownLoc(), builder.getStringAttr("r"), builder.getStringAttr(type),
+        builder.getI64IntegerAttr(8), builder.getF64FloatAttr(10000), nullptr, nullptr, nullptr,
+        nullptr, nullptr, nullptr, nullptr, builder.getBoolAttr(true), nullptr);
+    return *table;
+  }
+  mlir::FloatAttr number(double value) { return builder.getF64FloatAttr(value); }
+
+  mlir::MLIRContext context;
+  mlir::OpBuilder builder;
+  mlir::OwningOpRef<RopeTableOp> table;
+};
+
+TEST_F(RopeTable, AttentionFactorNamedInTheTableWins) {
+  RopeTableOp op = make("yarn");
+  op.setFactorAttr(number(32));
+  op.setBetaFastAttr(number(32));
+  op.setBetaSlowAttr(number(1));
+  op.setOriginalContextAttr(number(4096));
+  EXPECT_DOUBLE_EQ(ropeFrequencies(op).attentionFactor, 1.3465735902799727);
+  op.setAttentionFactorAttr(number(1));
+  EXPECT_EQ(ropeFrequencies(op).attentionFactor, 1.0);
+}
+
+TEST_F(RopeTable, LinearDividesEveryFrequencyByTheFactor) {
+  RopeTableOp op = make("linear");
+  op.setFactorAttr(number(4));
+  RopeFrequencies rope = ropeFrequencies(op);
+  for (size_t j = 0; j < 4; ++j)
+    EXPECT_DOUBLE_EQ(rope.inverse[j], std::pow(10.0, -double(j)) / 4);
+  EXPECT_EQ(rope.attentionFactor, 1.0);
+}
+
+TEST_F(RopeTable, DividedTakesADivisorForEachPair) {
+  RopeTableOp op = make("divided");
+  op.setDivisors(llvm::ArrayRef<double>{1, 2, 4, 8});
+  RopeFrequencies rope = ropeFrequencies(op);
+  for (size_t j = 0; j < 4; ++j)
+    EXPECT_DOUBLE_EQ(rope.inverse[j], std::pow(10.0, -double(j)) / double(1 << j));
+}
+
+TEST_F(RopeTable, Llama3KeepsShortWavesDividesLongOnesAndBlendsBetween) {
+  RopeTableOp op = make("llama3");
+  op.setFactorAttr(number(8));
+  op.setLowFrequencyFactorAttr(number(1));
+  op.setHighFrequencyFactorAttr(number(4));
+  // Wavelengths 6.28, 62.8, 628, 6283; kept below 250, divided above 1000.
+  op.setOriginalContextAttr(number(1000));
+  RopeFrequencies rope = ropeFrequencies(op);
+  EXPECT_DOUBLE_EQ(rope.inverse[0], 1);
+  EXPECT_DOUBLE_EQ(rope.inverse[1], 0.1);
+  // (1000 / 628.3185 - 1) / (4 - 1) = 0.1971831 of it is kept.
+  EXPECT_NEAR(rope.inverse[2], 0.01 * (0.1971831 + (1 - 0.1971831) / 8), 1e-9);
+  EXPECT_DOUBLE_EQ(rope.inverse[3], 0.001 / 8);
 }
 
 TEST(RopeFrequencies, AttentionFactorIsOneWithoutStretching) {
-  EXPECT_EQ(ropeFrequencies(headDim, theta, std::nullopt, std::nullopt).attentionFactor, 1.0);
+  EXPECT_EQ(ropeFrequencies(headDim, theta).attentionFactor, 1.0);
   YarnSettings yarn = gptOssYarn(false);
   yarn.factor = 1;
-  EXPECT_EQ(ropeFrequencies(headDim, theta, yarn, std::nullopt).attentionFactor, 1.0);
+  EXPECT_EQ(ropeFrequencies(headDim, theta, yarn).attentionFactor, 1.0);
 }
 
 TEST(RopeFrequencies, DefaultIsAPowerOfThetaPerPair) {
-  RopeFrequencies rope = ropeFrequencies(8, 10000, std::nullopt, std::nullopt);
+  RopeFrequencies rope = ropeFrequencies(8, 10000);
   ASSERT_EQ(rope.inverse.size(), 4u);
   for (size_t j = 0; j < 4; ++j)
     EXPECT_DOUBLE_EQ(rope.inverse[j], std::pow(10.0, -double(j)));
 }
 
 TEST(RopeFrequencies, YarnKeepsFastPairsStretchesSlowOnesAndBlendsBetween) {
-  RopeFrequencies plain = ropeFrequencies(headDim, theta, std::nullopt, std::nullopt);
-  RopeFrequencies yarn = ropeFrequencies(headDim, theta, gptOssYarn(false), std::nullopt);
+  RopeFrequencies plain = ropeFrequencies(headDim, theta);
+  RopeFrequencies yarn = ropeFrequencies(headDim, theta, gptOssYarn(false));
   EXPECT_DOUBLE_EQ(yarn.inverse[8], plain.inverse[8]);        // below 8.0928
   EXPECT_DOUBLE_EQ(yarn.inverse[18], plain.inverse[18] / 32); // above 17.3980
   // Pair 12 lies 0.41989 of the way: (12 - 8.0928) / (17.3980 - 8.0928).
@@ -77,7 +140,7 @@ TEST(RopeFrequencies, YarnKeepsFastPairsStretchesSlowOnesAndBlendsBetween) {
 TEST(RopeFrequencies, AnEmptyRampIsAStepAndNotADivisionByZero) {
   YarnSettings yarn = gptOssYarn(false);
   yarn.betaFast = yarn.betaSlow = 4;
-  RopeFrequencies rope = ropeFrequencies(headDim, theta, yarn, std::nullopt);
+  RopeFrequencies rope = ropeFrequencies(headDim, theta, yarn);
   for (double inverse : rope.inverse)
     EXPECT_TRUE(std::isfinite(inverse));
 }

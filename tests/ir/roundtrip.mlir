@@ -10,6 +10,10 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
   inf.rope_table @plain {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
   // CHECK: inf.rope_table @yarn {attention_factor = 1.200000e+00 : f64, beta_fast = 3.200000e+01 : f64, {{.*}}truncate = false
   inf.rope_table @yarn {type = "yarn", head_dim = 16 : i64, theta = 1.5e5 : f64, factor = 32.0 : f64, beta_fast = 32.0 : f64, beta_slow = 1.0 : f64, original_context = 4096.0 : f64, truncate = false, attention_factor = 1.2 : f64}
+  // CHECK: inf.rope_table @llama3 {factor = 8.000000e+00 : f64, {{.*}}high_frequency_factor = 4.000000e+00 : f64, low_frequency_factor = 1.000000e+00 : f64
+  inf.rope_table @llama3 {type = "llama3", head_dim = 16 : i64, theta = 5.0e5 : f64, factor = 8.0 : f64, low_frequency_factor = 1.0 : f64, high_frequency_factor = 4.0 : f64, original_context = 8192.0 : f64}
+  // CHECK: inf.rope_table @divided {divisors = array<f64: 1.000000e+00, 2.500000e+00>
+  inf.rope_table @divided {type = "divided", head_dim = 4 : i64, theta = 1.0e4 : f64, divisors = array<f64: 1.0, 2.5>}
   // CHECK: inf.kv_group @g {block_tokens = 16 : i64, element = "bf16", head_dim = 16 : i64, kv_heads = 1 : i64, layers = array<i64: 0>, window = 8 : i64}
   inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 8 : i64, element = "bf16", block_tokens = 16 : i64}
   // CHECK: inf.weight @e : !inf.weight<[4, 16]> from [#inf.part<tensor = "e", stored = bf16, rows = 4>] {bytes = 256 : i64, format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 64 : i64}
@@ -18,10 +22,14 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
   inf.weight @experts : !inf.weight<[3, 16, 32]> from [#inf.part<tensor = "b", scales = "s", stored = mxfp4, rows = 8, interleaved = true>, #inf.part<tensor = "c", stored = f16, rows = 8, transposed = true>]
   inf.weight @v : !inf.weight<[16]> from [#inf.part<tensor = "v", stored = f32, rows = 16>] {layout = #inf.layout<vector>}
 
-  // CHECK: inf.block @layer(%[[X:.*]]: tensor<?x16xf32>, %[[V:.*]]: !inf.weight<[16]> {inf.slot = "v"}) -> tensor<?x16xf32>
-  inf.block @layer(%x: tensor<?x16xf32>, %v: !inf.weight<[16]> {inf.slot = "v"}) -> tensor<?x16xf32> {
+  inf.weight @half : !inf.weight<[8]> from [#inf.part<tensor = "half", stored = f32, rows = 8>]
+
+  // CHECK: inf.block @layer(%[[X:.*]]: tensor<?x16xf32>, %[[V:.*]]: !inf.weight<[16]> {inf.slot = "v"}, %{{.*}}: !inf.weight<[8]> {inf.slot = "half"}) -> tensor<?x16xf32>
+  inf.block @layer(%x: tensor<?x16xf32>, %v: !inf.weight<[16]> {inf.slot = "v"}, %half: !inf.weight<[8]> {inf.slot = "half"}) -> tensor<?x16xf32> {
     // CHECK: inf.rms_norm %[[X]], %[[V]] {eps = 1.000000e-05 : f64}
     %n = inf.rms_norm %x, %v {eps = 1.0e-5 : f64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    // CHECK: inf.rms_norm %[[X]], %{{.*}} {eps = 1.000000e-05 : f64, heads = 2 : i64}
+    %h = inf.rms_norm %x, %half {eps = 1.0e-5 : f64, heads = 2 : i64} : (tensor<?x16xf32>, !inf.weight<[8]>) -> tensor<?x16xf32>
     inf.yield %n : tensor<?x16xf32>
   }
 
@@ -41,6 +49,8 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
     %a = inf.attention %r sinks %s over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<?x16xf32>, !inf.weight<[1]>) -> tensor<?x16xf32>
     // CHECK: inf.router_topk %{{.*}} top 2
     %i, %p = inf.router_topk %l top 2 : (tensor<?x3xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+    // CHECK: inf.router_topk %{{.*}} top 2 {over_all}
+    %i2, %p2 = inf.router_topk %l top 2 {over_all} : (tensor<?x3xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
     // CHECK: inf.moe %{{.*}} gate_up %{{.*}} bias %{{.*}} down %{{.*}} bias %{{.*}} {activation = #inf.activation<swiglu_clamped, limit = 7.000000e+00 : f64, alpha = 1.702000e+00 : f64>}
     %m = inf.moe %x, %i, %p gate_up %u bias %ub down %d bias %db {activation = #inf.activation<swiglu_clamped, limit = 7.0 : f64, alpha = 1.702 : f64>} : (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?x2xf32>, !inf.weight<[3, 16, 16]>, !inf.weight<[3, 16, 1]>, !inf.weight<[3, 16, 8]>, !inf.weight<[3, 16, 1]>) -> tensor<?x16xf32>
     // CHECK: inf.swiglu
@@ -66,6 +76,8 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
   inf.block @fused(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %b: !inf.weight<[48]> {inf.slot = "b"}, %n: !inf.weight<[16]> {inf.slot = "n"}, %e: !inf.weight<[3, 16]> {inf.slot = "e"}, %eb: !inf.weight<[3]> {inf.slot = "eb"}, %u: !inf.weight<[3, 16, 16]> {inf.slot = "u"}, %ub: !inf.weight<[3, 16, 1]> {inf.slot = "ub"}, %d: !inf.weight<[3, 16, 8]> {inf.slot = "d"}, %db: !inf.weight<[3, 16, 1]> {inf.slot = "db"}) -> tensor<?x16xf32> {
     // CHECK: inf.qkv %{{.*}} bias %{{.*}} norm %{{.*}} by @plain into @g {eps = 1.000000e-05 : f64
     %q = inf.qkv %x, %w bias %b norm %n by @plain into @g {eps = 1.0e-5 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[48]>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    // CHECK: inf.qkv %{{.*}} norm %{{.*}} q_norm %{{.*}} k_norm %{{.*}} by @plain into @g {eps = 1.000000e-05 : f64, head_dim = 16 : i64, head_eps = 1.000000e-06 : f64
+    %q2 = inf.qkv %x, %w norm %n q_norm %n k_norm %n by @plain into @g {eps = 1.0e-5 : f64, head_eps = 1.0e-6 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[16]>, !inf.weight<[16]>, !inf.weight<[16]>) -> tensor<?x16xf32>
     // CHECK: inf.router %{{.*}} bias %{{.*}} norm %{{.*}} top 2
     %normed, %i, %p = inf.router %x, %e bias %eb norm %n top 2 {eps = 1.0e-5 : f64} : (tensor<?x16xf32>, !inf.weight<[3, 16]>, !inf.weight<[3]>, !inf.weight<[16]>) -> (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?x2xf32>)
     // CHECK: inf.expert_up %{{.*}} bias %{{.*}} {activation = #inf.activation<swiglu>}
@@ -82,8 +94,8 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
     %e = inf.use @e : <[4, 16]>
     // CHECK: inf.embedding
     %x0 = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[4, 16]>) -> tensor<?x16xf32>
-    // CHECK: inf.layer 0 @layer(%{{.*}}) kv_slot 0 weights [@v]
-    %x1 = inf.layer 0 @layer(%x0) kv_slot 0 weights [@v] : tensor<?x16xf32>
+    // CHECK: inf.layer 0 @layer(%{{.*}}) kv_slot 0 weights [@v, @half]
+    %x1 = inf.layer 0 @layer(%x0) kv_slot 0 weights [@v, @half] : tensor<?x16xf32>
     // CHECK: inf.output_rows
     %o = inf.output_rows %x1 : tensor<?x16xf32>
     // CHECK: inf.lm_head

@@ -129,8 +129,8 @@ inf.model @weight_far_away attributes {architecture = "a", vocabulary = 4 : i64,
 // -----
 
 inf.model @rope_type attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
-  // expected-error@+1 {{'inf.rope_table' op (C1) expected type default or yarn, found linear}}
-  inf.rope_table @r {type = "linear", head_dim = 16 : i64, theta = 1.0e4 : f64}
+  // expected-error@+1 {{'inf.rope_table' op (C1) expected type default, linear, divided, llama3 or yarn, found longrope}}
+  inf.rope_table @r {type = "longrope", head_dim = 16 : i64, theta = 1.0e4 : f64}
 }
 
 // -----
@@ -138,6 +138,41 @@ inf.model @rope_type attributes {architecture = "a", vocabulary = 4 : i64, hidde
 inf.model @rope_odd attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   // expected-error@+1 {{'inf.rope_table' op (C1) expected an even head_dim > 0, found 15}}
   inf.rope_table @r {type = "default", head_dim = 15 : i64, theta = 1.0e4 : f64}
+}
+
+// -----
+
+inf.model @rope_linear attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  // expected-error@+1 {{'inf.rope_table' op (C2) expected factor with linear}}
+  inf.rope_table @r {type = "linear", head_dim = 16 : i64, theta = 1.0e4 : f64}
+}
+
+// -----
+
+inf.model @rope_divisors attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  // expected-error@+1 {{'inf.rope_table' op (C2) expected head_dim / 2 divisors above 0 with divided}}
+  inf.rope_table @r {type = "divided", head_dim = 16 : i64, theta = 1.0e4 : f64, divisors = array<f64: 1.0>}
+}
+
+// -----
+
+inf.model @rope_zero_divisor attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  // expected-error@+1 {{'inf.rope_table' op (C2) expected head_dim / 2 divisors above 0 with divided}}
+  inf.rope_table @r {type = "divided", head_dim = 4 : i64, theta = 1.0e4 : f64, divisors = array<f64: 1.0, 0.0>}
+}
+
+// -----
+
+inf.model @rope_llama3 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  // expected-error@+1 {{'inf.rope_table' op (C2) expected factor, low_frequency_factor, high_frequency_factor and original_context with llama3}}
+  inf.rope_table @r {type = "llama3", head_dim = 16 : i64, theta = 1.0e4 : f64, factor = 8.0 : f64, low_frequency_factor = 1.0 : f64, high_frequency_factor = 4.0 : f64}
+}
+
+// -----
+
+inf.model @rope_llama3_bounds attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  // expected-error@+1 {{'inf.rope_table' op (C2) expected low_frequency_factor below high_frequency_factor with llama3}}
+  inf.rope_table @r {type = "llama3", head_dim = 16 : i64, theta = 1.0e4 : f64, factor = 8.0 : f64, low_frequency_factor = 4.0 : f64, high_frequency_factor = 4.0 : f64, original_context = 8192.0 : f64}
 }
 
 // -----
@@ -171,8 +206,8 @@ inf.model @kv_window attributes {architecture = "a", vocabulary = 4 : i64, hidde
 // -----
 
 inf.model @kv_head_dim attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
-  // expected-error@+1 {{'inf.kv_group' op (C4) expected head_dim to be a positive multiple of 16, found 24}}
-  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 24 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  // expected-error@+1 {{'inf.kv_group' op (C4) expected head_dim to be a positive multiple of 8, found 12}}
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 12 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
 }
 
 // -----

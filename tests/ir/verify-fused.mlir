@@ -49,6 +49,66 @@ inf.model @qkv_norm_without_eps attributes {architecture = "a", vocabulary = 4 :
 
 // -----
 
+inf.model @qkv_q_norm_alone attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.rope_table @r {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %qn: !inf.weight<[16]> {inf.slot = "qn"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.qkv' op (C6) expected q_norm, k_norm and head_eps together}}
+    %q = inf.qkv %x, %w q_norm %qn by @r into @g {head_eps = 1.0e-6 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @qkv_head_norms_without_eps attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.rope_table @r {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %qn: !inf.weight<[16]> {inf.slot = "qn"}, %kn: !inf.weight<[16]> {inf.slot = "kn"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.qkv' op (C6) expected q_norm, k_norm and head_eps together}}
+    %q = inf.qkv %x, %w q_norm %qn k_norm %kn by @r into @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[16]>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @qkv_head_eps attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.rope_table @r {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %qn: !inf.weight<[16]> {inf.slot = "qn"}, %kn: !inf.weight<[16]> {inf.slot = "kn"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.qkv' op (C6) expected head_eps > 0, found 0.000000e+00}}
+    %q = inf.qkv %x, %w q_norm %qn k_norm %kn by @r into @g {head_eps = 0.0 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[16]>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @qkv_q_norm attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.rope_table @r {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %qn: !inf.weight<[8]> {inf.slot = "qn"}, %kn: !inf.weight<[16]> {inf.slot = "kn"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.qkv' op (C6) expected q_norm of shape [16], found [8]}}
+    %q = inf.qkv %x, %w q_norm %qn k_norm %kn by @r into @g {head_eps = 1.0e-6 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[8]>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @qkv_k_norm attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.rope_table @r {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %qn: !inf.weight<[16]> {inf.slot = "qn"}, %kn: !inf.weight<[8]> {inf.slot = "kn"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.qkv' op (C6) expected k_norm of shape [16], found [8]}}
+    %q = inf.qkv %x, %w q_norm %qn k_norm %kn by @r into @g {head_eps = 1.0e-6 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[16]>, !inf.weight<[8]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
 inf.model @qkv_result attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.rope_table @r {type = "default", head_dim = 16 : i64, theta = 1.0e4 : f64}
   inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}

@@ -61,6 +61,46 @@ inf.model @norm_result attributes {architecture = "a", vocabulary = 4 : i64, hid
 
 // -----
 
+inf.model @norm_of_heads attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[16]> {inf.slot = "w"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.rms_norm' op (C1) expected weight of shape [8], found [16]}}
+    %y = inf.rms_norm %x, %w {eps = 1.0e-5 : f64, heads = 2 : i64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @norm_of_unequal_heads attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[5]> {inf.slot = "w"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.rms_norm' op (C1) expected x to be 3 equal parts, found 16 features}}
+    %y = inf.rms_norm %x, %w {eps = 1.0e-5 : f64, heads = 3 : i64} : (tensor<?x16xf32>, !inf.weight<[5]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @norm_of_heads_in_q8 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x64xf32>, %w: !inf.weight<[32]> {inf.slot = "w"}) -> tensor<?x64xf32> {
+    // expected-error@+1 {{'inf.rms_norm' op (C2) expected a result of parts of type 'tensor<?x64xf32>', found 'tensor<?x64x!inf.q8>'}}
+    %y = inf.rms_norm %x, %w {eps = 1.0e-5 : f64, heads = 2 : i64} : (tensor<?x64xf32>, !inf.weight<[32]>) -> tensor<?x64x!inf.q8>
+    inf.yield %x : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+inf.model @norm_of_no_heads attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[16]> {inf.slot = "w"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.rms_norm' op (C4) expected heads >= 1, found 0}}
+    %y = inf.rms_norm %x, %w {eps = 1.0e-5 : f64, heads = 0 : i64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
 inf.model @norm_eps attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[16]> {inf.slot = "w"}) -> tensor<?x16xf32> {
     // expected-error@+1 {{'inf.rms_norm' op (C3) expected eps > 0, found 0.000000e+00}}

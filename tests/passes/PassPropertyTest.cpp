@@ -61,6 +61,7 @@ std::vector<Subject> subjects() {
   return {randomModel("Dense", denseModel()),
           randomModel("GptOssLike", gptOssLikeModel()),
           randomModel("Uneven", unevenModel()),
+          randomModel("QwenLike", qwenLikeModel()),
           randomModel("MixedFormats", mixedFormats()),
           quantizedModel("DenseInInt8", denseModel(), "int8"),
           quantizedModel("QueriesInInt4", denseModel(), "int8,*.attention.q=int4"),

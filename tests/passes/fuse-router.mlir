@@ -19,6 +19,17 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 :
     inf.yield %y : tensor<?x16xf32>
   }
 
+  // Whether the chosen share among themselves or with all stays as it is.
+  // CHECK: inf.block @over_all(
+  // CHECK: inf.router %{{.*}} norm %{{.*}} top 2 {eps = 1.000000e-05 : f64, over_all}
+  inf.block @over_all(%x: tensor<?x16xf32>, %v: !inf.weight<[16]> {inf.slot = "v"}, %r: !inf.weight<[3, 16]> {inf.slot = "r"}, %u: !inf.weight<[3, 16, 16]> {inf.slot = "u"}, %d: !inf.weight<[3, 16, 8]> {inf.slot = "d"}) -> tensor<?x16xf32> {
+    %n = inf.rms_norm %x, %v {eps = 1.0e-5 : f64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    %l = inf.linear %n, %r : (tensor<?x16xf32>, !inf.weight<[3, 16]>) -> tensor<?x3xf32>
+    %i, %p = inf.router_topk %l top 2 {over_all} : (tensor<?x3xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+    %y = inf.moe %n, %i, %p gate_up %u down %d {activation = #inf.activation<swiglu>} : (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?x2xf32>, !inf.weight<[3, 16, 16]>, !inf.weight<[3, 16, 8]>) -> tensor<?x16xf32>
+    inf.yield %y : tensor<?x16xf32>
+  }
+
   // A stage has no place for the logits.
   // CHECK: inf.block @logits_read_elsewhere(%[[X:.*]]: tensor<?x16xf32>
   // CHECK-NOT: inf.router %

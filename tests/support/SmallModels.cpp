@@ -97,6 +97,27 @@ ModelDesc gptOssLikeModel() {
   return desc;
 }
 
+ModelDesc qwenLikeModel() {
+  ModelDesc desc = emptyModel("qwen_like", 96, 64);
+  RopeDesc llama3;
+  llama3.type = "llama3";
+  llama3.factor = 8;
+  llama3.originalContext = 64;
+  desc.ropes["llama3"] = llama3;
+  BlockDesc dense;
+  dense.attention = attention(3, 1, 24, "llama3");
+  dense.attention.bias = dense.attention.qkNorm = true;
+  dense.mlp = MlpDesc{96, false, {}};
+  BlockDesc sparse = dense;
+  sparse.mlp.reset();
+  sparse.moe = experts(5, 2, 32);
+  sparse.moe->normalizeTopK = false;
+  desc.blocks = {{"dense", dense}, {"experts", sparse}};
+  desc.layers = {"dense", "experts"};
+  nameTensors(desc, WeightFormat::F32);
+  return desc;
+}
+
 ModelDesc unevenModel() {
   ModelDesc desc = emptyModel("uneven", 101, 48);
   desc.ropes["plain"] = {};

@@ -18,6 +18,11 @@ ModelDesc gptOssLikeModel();
 /// head_dim 16, 3 experts top 2, intermediate 40, vocabulary 101, f32; dense and expert layers mix.
 ModelDesc unevenModel();
 
+/// Qwen's shape: norms of heads, biases of q, k and v, heads of 24 features (3 on 1: with an odd
+/// number of them no two make whole units), a dense layer and one of experts that share of the
+/// softmax over all; llama3 rope. hidden 64, f32.
+ModelDesc qwenLikeModel();
+
 /// "attention.q.weight" of all layers (or "embedding.weight", ...) is stored as `format`.
 void storeAs(ModelDesc &desc, const std::string &weight, WeightFormat format);
 

@@ -16,8 +16,8 @@ std::vector<uint64_t> withoutOnes(std::vector<uint64_t> shape) {
   return shape;
 }
 
-std::vector<uint64_t> shapeOf(const WeightDecl &decl, const WeightPart &part) {
-  std::vector<uint64_t> shape = {decl.experts, part.rows};
+std::vector<uint64_t> shapeOf(const WeightDecl &decl, const WeightPart &part, uint64_t experts) {
+  std::vector<uint64_t> shape = {experts, part.rows};
   if (!decl.isVector())
     shape.push_back(decl.columns);
   return shape;
@@ -27,30 +27,32 @@ std::string describe(std::string_view type, const std::vector<uint64_t> &shape) 
   return fmt::format("{} [{}]", type, fmt::join(withoutOnes(shape), ", "));
 }
 
-void compare(const WeightDecl &decl, const WeightPart &part, const GgufFile &file,
-             Differences &differences) {
-  const GgufTensor *found = file.findTensor(part.tensor);
-  const std::vector<uint64_t> shape = shapeOf(decl, part);
+void compare(const WeightDecl &decl, const WeightPart &part, const PartTensors &names,
+             const GgufFile &file, Differences &differences) {
+  const GgufTensor *found = file.findTensor(names.tensor);
+  const std::vector<uint64_t> shape = shapeOf(decl, part, names.experts);
   if (!found)
-    return differences.missingTensor(part.tensor);
+    return differences.missingTensor(names.tensor);
   if (found->type->stored() == part.stored && part.scales.empty() && !part.transposed &&
       withoutOnes(found->shape) == withoutOnes(shape))
     return;
-  differences.mismatchedTensor(quoteShort(part.tensor),
+  differences.mismatchedTensor(quoteShort(names.tensor),
                                describe(weightFormatName(part.stored), shape),
                                describe(found->type->name, found->shape));
 }
 
 } // namespace
 
-void checkGgufTensors(const std::vector<WeightDecl> &decls, const GgufFile &file) {
+void checkGgufTensors(const std::vector<WeightDecl> &decls, const GgufFile &file,
+                      const std::set<std::string> &others) {
   Differences differences;
-  std::set<std::string> read;
+  std::set<std::string> read = others;
   for (const WeightDecl &decl : decls)
-    for (const WeightPart &part : decl.parts) {
-      compare(decl, part, file, differences);
-      read.insert(part.tensor);
-    }
+    for (const WeightPart &part : decl.parts)
+      for (const PartTensors &names : tensorsOf(decl, part)) {
+        compare(decl, part, names, file, differences);
+        read.insert(names.tensor);
+      }
   for (const auto &[name, tensor] : file.tensors())
     if (!read.count(name))
       differences.extraTensor(quoteShort(name));

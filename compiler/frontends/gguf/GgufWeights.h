@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ std::unique_ptr<WeightSource> makeGgufSource(std::shared_ptr<const GgufFile> fil
                                              PairedHeads paired);
 
 /// Every tensor that the declarations read is there, stored as they say and of the right shape, and
-/// none is left over; else BadInput with lists as checkCheckpoint gives them.
-void checkGgufTensors(const std::vector<WeightDecl> &decls, const GgufFile &file);
+/// none is left over but the `others`; else BadInput with lists as checkCheckpoint gives them.
+void checkGgufTensors(const std::vector<WeightDecl> &decls, const GgufFile &file,
+                      const std::set<std::string> &others);
 
 } // namespace inf

@@ -2,6 +2,7 @@
 // ReadGguf.cpp has their table.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "compiler/frontends/ModelDesc.h"
@@ -16,7 +17,8 @@ struct GgufImport {
   GgufMetadata &metadata;
   std::string prefix;
   ModelDesc &desc;
-  PairedHeads paired; ///< filled by the importer
+  PairedHeads paired;                ///< filled by the importer
+  std::set<std::string> usedTensors; ///< likewise: those that are no weights
 
   std::string key(const std::string &name) const { return prefix + name; }
 };
@@ -28,7 +30,7 @@ uint64_t importDimensions(GgufImport &in);
 /// heads, kvHeads, headDim (key_length, value_length, rope.dimension_count must agree).
 AttentionDesc importHeads(GgufImport &in);
 
-/// rope.*: plain or yarn; linear, long rope and partial rotation are refused by name. `truncate` is
+/// rope.*: plain, linear or yarn; long rope and partial rotation are refused by name. `truncate` is
 /// no part of the file.
 RopeDesc importGgufRope(GgufImport &in, bool truncate);
 
@@ -44,5 +46,8 @@ void addCommonRules(GgufImport &in, const AttentionDesc &attention);
 
 void importGgufGptOss(GgufImport &in);
 void importGgufLlama(GgufImport &in);
+void importGgufQwen2(GgufImport &in);
+void importGgufQwen3(GgufImport &in);
+void importGgufQwen3Moe(GgufImport &in);
 
 } // namespace inf

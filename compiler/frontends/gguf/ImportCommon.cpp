@@ -65,7 +65,7 @@ AttentionDesc importHeads(GgufImport &in) {
 WeightPart ggufPart(const GgufImport &in, const std::string &tensor, uint64_t layer) {
   WeightPart part;
   part.tensor = tensor;
-  const GgufTensor *found = in.file.findTensor(atLayer(tensor, layer));
+  const GgufTensor *found = in.file.findTensor(atExpert(atLayer(tensor, layer), 0));
   // One that is not there is listed when all are compared.
   part.stored = found ? found->type->stored() : WeightFormat::F32;
   return part;

@@ -2,6 +2,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "compiler/frontends/Limits.h"
 #include "compiler/frontends/Suggest.h"
@@ -27,6 +28,9 @@ struct Importer {
 constexpr Importer importers[] = {
     {"gpt-oss", importGgufGptOss, {"<|return|>", "<|call|>", "<|endoftext|>"}},
     {"llama", importGgufLlama, {"<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"}},
+    {"qwen2", importGgufQwen2, {"<|im_end|>", "<|endoftext|>", "<|fim_pad|>"}},
+    {"qwen3", importGgufQwen3, {"<|im_end|>", "<|endoftext|>", "<|fim_pad|>"}},
+    {"qwen3moe", importGgufQwen3Moe, {"<|im_end|>", "<|endoftext|>", "<|fim_pad|>"}},
 };
 
 const Importer &importerOf(GgufMetadata &metadata) {
@@ -85,6 +89,7 @@ struct Imported {
   std::shared_ptr<const GgufFile> file;
   ModelDesc desc;
   PairedHeads paired;
+  std::set<std::string> usedTensors;
 };
 
 Imported import(std::shared_ptr<const GgufFile> file, GgufMetadata &metadata) {
@@ -95,10 +100,11 @@ Imported import(std::shared_ptr<const GgufFile> file, GgufMetadata &metadata) {
   const fs::path path = fs::absolute(file->path()).lexically_normal();
   imported.desc.name = nameOf(metadata, path);
   imported.desc.weightsDirectory = path.string();
-  GgufImport in{*file, metadata, std::string(importer.architecture) + ".", imported.desc, {}};
+  GgufImport in{*file, metadata, std::string(importer.architecture) + ".", imported.desc, {}, {}};
   importer.import(in);
   importTokens(metadata, importer, imported.desc);
   metadata.refuseUnknown(in.prefix);
+  imported.usedTensors = std::move(in.usedTensors);
   validate(imported.desc);
   imported.paired = std::move(in.paired);
   return imported;
@@ -128,7 +134,7 @@ GgufModel readGguf(const std::string &path, const GgufOptions &options) {
   const auto file = std::make_shared<const GgufFile>(path);
   GgufMetadata metadata(*file);
   Imported imported = import(file, metadata);
-  checkGgufTensors(weightDecls(imported.desc), *file);
+  checkGgufTensors(weightDecls(imported.desc), *file, imported.usedTensors);
   GgufModel model;
   if (options.tokenizer)
     model.tokenizerJson = ggufTokenizerJson(metadata, model.notes);
@@ -147,7 +153,7 @@ std::unique_ptr<WeightSource> openGgufWeights(const std::string &path,
   const auto file = std::make_shared<const GgufFile>(path);
   GgufMetadata metadata(*file);
   Imported imported = import(file, metadata);
-  checkGgufTensors(decls, *file);
+  checkGgufTensors(decls, *file, imported.usedTensors);
   return makeGgufSource(file, std::move(imported.paired));
 }
 

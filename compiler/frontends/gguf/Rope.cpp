@@ -14,14 +14,20 @@ void mustBe(GgufImport &in, const std::string &name, double neutral) {
         in.key(name), fmt::format("is {}, which is not implemented; expected {}", *value, neutral));
 }
 
-/// No scaling. Files without a type mean linear scaling by the factor; 0 is written for none.
-void expectNoScaling(GgufImport &in) {
+/// Files without a type mean linear scaling by the factor; 0 is written for none. (Older files have
+/// the factor under another name.)
+void importLinear(GgufImport &in, RopeDesc &rope) {
   const auto factor = in.metadata.optionalNumber(in.key("rope.scaling.factor"));
-  if (factor && *factor != 0 && *factor != 1)
-    in.metadata.refuse(
-        in.key("rope.scaling.factor"),
-        fmt::format("is {} for linear scaling, which is not implemented; expected 1", *factor));
+  const auto older = in.metadata.optionalNumber(in.key("rope.scale_linear"));
   in.metadata.ignore(in.key("rope.scaling.original_context_length"));
+  const double scale = factor.value_or(older.value_or(1));
+  if (factor && older && *factor != *older)
+    in.metadata.refuse(in.key("rope.scale_linear"),
+                       fmt::format("is {}, but rope.scaling.factor {}", *older, *factor));
+  if (scale == 0 || scale == 1)
+    return;
+  rope.type = "linear";
+  rope.factor = scale;
 }
 
 void importYarn(GgufImport &in, RopeDesc &rope) {
@@ -45,12 +51,13 @@ RopeDesc importGgufRope(GgufImport &in, bool truncate) {
   if (type == "yarn")
     importYarn(in, rope);
   else if (type == "none" || type == "linear")
-    expectNoScaling(in);
+    importLinear(in, rope);
   else
     in.metadata.refuse(
         in.key("rope.scaling.type"),
-        fmt::format("is {}, which is not implemented; known: none, yarn", quoteShort(type)));
-  mustBe(in, "rope.scale_linear", 1);
+        fmt::format("is {}, which is not implemented; known: none, linear, yarn", quoteShort(type)));
+  if (rope.type == "yarn")
+    mustBe(in, "rope.scale_linear", 1);
   mustBe(in, "rope.scaling.attn_factor", 1);
   mustBe(in, "rope.scaling.yarn_attn_factor", 1);
   mustBe(in, "rope.scaling.yarn_ext_factor", 1);

@@ -62,6 +62,26 @@ TEST(ModelFiles, gptOss120bDiffersInLayersAndExpertsOnly) {
   expectPublished("gpt-oss-120b", config);
 }
 
+/// tests/data/configs/NAME.json holds the published facts, models/NAME.json is what they mean.
+TEST(ModelFiles, everyDescribedModelIsTheImportOfItsConfig) {
+  size_t count = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(inSource("tests/data/configs"))) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() != ".json")
+      continue;
+    SCOPED_TRACE(name);
+    TempDir directory;
+    directory.copy(entry.path().string(), name + "/config.json");
+    directory.write(name + "/tokenizer.json", "{}");
+    directory.copy(inSource("models/" + name + ".json"), name + ".json");
+    ModelDesc imported = readModel(directory.file(name));
+    imported.weightsDirectory = directory.file(name); // config.json alone has no checkpoint
+    EXPECT_EQ(imported, readModel(directory.file(name + ".json")));
+    ++count;
+  }
+  EXPECT_GE(count, 6u);
+}
+
 TEST(ModelFiles, gptOss20bHasThePublishedShapes) {
   auto decls = weightDecls(readModel(inSource("models/gpt-oss-20b.json")));
   EXPECT_EQ(decls.size(), 24u * 17 + 3);

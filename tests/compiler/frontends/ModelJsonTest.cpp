@@ -167,7 +167,7 @@ TEST(ModelJson, refusesOtherFormatsAndVersions) {
 }
 
 TEST(ModelJson, refusesUnknownNamesOfTypes) {
-  EXPECT_THAT(refusal("/ropes/main/type", "llama3"), HasSubstr("known: default, yarn"));
+  EXPECT_THAT(refusal("/ropes/main/type", "mrope"), HasSubstr("known: default, linear"));
   EXPECT_THAT(refusal("/blocks/full/moe/activation", "gelu"),
               HasSubstr("unknown activation \"gelu\"; known: swiglu, swiglu_clamped"));
   EXPECT_THAT(refusal("/blocks/full/moe/activation/type", "gelu"),

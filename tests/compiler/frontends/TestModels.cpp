@@ -116,28 +116,33 @@ struct ZeroTensor {
   std::vector<uint64_t> shape;
 };
 
+void addZeros(const WeightDecl &decl, const WeightPart &part, const PartTensors &names,
+              std::map<std::string, ZeroTensor> &tensors) {
+  std::vector<uint64_t> shape;
+  if (names.experts > 1)
+    shape = {names.experts};
+  if (part.stored == WeightFormat::MXFP4) {
+    shape.insert(shape.end(), {part.rows, decl.columns / 32});
+    tensors[names.scales] = {DType::U8, shape};
+    shape.push_back(16);
+    tensors[names.tensor] = {DType::U8, shape};
+    return;
+  }
+  shape.push_back(part.rows);
+  if (!decl.isVector())
+    shape.insert(shape.end() - (part.transposed ? 1 : 0), decl.columns);
+  tensors[names.tensor] = {part.stored == WeightFormat::BF16  ? DType::BF16
+                           : part.stored == WeightFormat::F16 ? DType::F16
+                                                              : DType::F32,
+                           shape};
+}
+
 std::map<std::string, ZeroTensor> zeroTensors(const std::vector<WeightDecl> &decls) {
   std::map<std::string, ZeroTensor> tensors;
   for (const WeightDecl &decl : decls)
-    for (const WeightPart &part : decl.parts) {
-      std::vector<uint64_t> shape;
-      if (decl.experts > 1)
-        shape = {decl.experts};
-      if (part.stored == WeightFormat::MXFP4) {
-        shape.insert(shape.end(), {part.rows, decl.columns / 32});
-        tensors[part.scales] = {DType::U8, shape};
-        shape.push_back(16);
-        tensors[part.tensor] = {DType::U8, shape};
-        continue;
-      }
-      shape.push_back(part.rows);
-      if (!decl.isVector())
-        shape.insert(shape.end() - (part.transposed ? 1 : 0), decl.columns);
-      tensors[part.tensor] = {part.stored == WeightFormat::BF16  ? DType::BF16
-                              : part.stored == WeightFormat::F16 ? DType::F16
-                                                                 : DType::F32,
-                              shape};
-    }
+    for (const WeightPart &part : decl.parts)
+      for (const PartTensors &names : tensorsOf(decl, part))
+        addZeros(decl, part, names, tensors);
   return tensors;
 }
 

@@ -40,8 +40,8 @@ TEST(Validate, refusesAnUnknownRope) {
 }
 
 TEST(Validate, refusesAnUnknownRopeType) {
-  EXPECT_THAT(refusal([](ModelDesc &d) { d.ropes["plain"].type = "llama3"; }),
-              HasSubstr("unknown rope type \"llama3\"; known: default, yarn"));
+  EXPECT_THAT(refusal([](ModelDesc &d) { d.ropes["plain"].type = "mrope"; }),
+              HasSubstr("unknown rope type \"mrope\"; known: default, linear, dynamic"));
 }
 
 TEST(Validate, refusesAnUnknownActivation) {
@@ -75,9 +75,9 @@ TEST(Validate, refusesASumOverLayersThatOverflows) {
               HasSubstr("makes the model larger than"));
 }
 
-TEST(Validate, refusesAnOddHeadBecauseRopeRotatesHalves) {
-  EXPECT_THAT(refusal([](ModelDesc &d) { block(d).attention.headDim = 7; }),
-              HasSubstr("head_dim: expected an even number"));
+TEST(Validate, refusesHeadsThatAreNoWholeVectors) {
+  EXPECT_THAT(refusal([](ModelDesc &d) { block(d).attention.headDim = 12; }),
+              HasSubstr("head_dim: expected a multiple of 8"));
 }
 
 TEST(Validate, refusesMoreChosenExpertsThanThereAre) {
@@ -116,7 +116,12 @@ TEST(Validate, refusesTokensOutsideOfTheVocabulary) {
 
 TEST(Validate, refusesYarnNumbersThatGiveNoAngles) {
   auto yarn = [](ModelDesc &d) -> RopeDesc & {
-    return d.ropes["plain"] = {"yarn", 150000, 32, 32, 1, 4096, false, std::nullopt};
+    RopeDesc &rope = d.ropes["plain"];
+    rope.type = "yarn";
+    rope.theta = 150000;
+    rope.factor = 32;
+    rope.originalContext = 4096;
+    return rope;
   };
   EXPECT_THAT(refusal([&](ModelDesc &d) { yarn(d).theta = 1; }), HasSubstr("theta"));
   EXPECT_THAT(refusal([&](ModelDesc &d) { yarn(d).factor = 0.5; }), HasSubstr("factor"));
@@ -125,6 +130,49 @@ TEST(Validate, refusesYarnNumbersThatGiveNoAngles) {
               HasSubstr("original_context"));
   EXPECT_THAT(refusal([&](ModelDesc &d) { yarn(d).attentionFactor = -1; }),
               HasSubstr("attention_factor"));
+}
+
+TEST(Validate, refusesLlama3NumbersThatGiveNoAngles) {
+  auto llama3 = [](ModelDesc &d) -> RopeDesc & {
+    RopeDesc &rope = d.ropes["plain"];
+    rope.type = "llama3";
+    rope.factor = 8;
+    rope.originalContext = 8192;
+    return rope;
+  };
+  EXPECT_THAT(refusal([&](ModelDesc &d) { llama3(d).factor = 0; }), HasSubstr("factor"));
+  EXPECT_THAT(refusal([&](ModelDesc &d) { llama3(d).highFrequencyFactor = 1; }),
+              HasSubstr("above low_frequency_factor (1)"));
+  EXPECT_THAT(refusal([&](ModelDesc &d) { llama3(d).originalContext = 0; }),
+              HasSubstr("original_context"));
+}
+
+TEST(Validate, refusesDynamicRopeBeyondItsOriginalContext) {
+  EXPECT_THAT(refusal([](ModelDesc &d) {
+                RopeDesc &rope = d.ropes["plain"];
+                rope.type = "dynamic";
+                rope.factor = 2;
+                rope.originalContext = double(d.maxContext) - 1;
+              }),
+              HasSubstr("lower max_context, or use yarn"));
+}
+
+TEST(Validate, refusesFactorsOfAnotherCountOrThatAreNotPositive) {
+  auto longRope = [](ModelDesc &d) -> RopeDesc & {
+    RopeDesc &rope = d.ropes["plain"];
+    rope.type = "longrope";
+    rope.factor = 2;
+    rope.originalContext = 16;
+    rope.shortFactors.assign(block(d).attention.headDim / 2, 1.0);
+    rope.longFactors = rope.shortFactors;
+    return rope;
+  };
+  EXPECT_THAT(refusal([&](ModelDesc &d) { longRope(d).longFactors.pop_back(); }),
+              HasSubstr("ropes.plain.long_factors: expected"));
+  EXPECT_THAT(refusal([&](ModelDesc &d) { longRope(d).shortFactors[1] = 0; }),
+              HasSubstr("ropes.plain.short_factors"));
+  EXPECT_THAT(refusal([&](ModelDesc &d) { longRope(d).originalContext = 1; }),
+              HasSubstr("expected 2 or more"));
 }
 
 } // namespace
