@@ -28,6 +28,12 @@ public:
 
   void modifyPassConfig(MaterializationResponsibility &, jitlink::LinkGraph &,
                         jitlink::PassConfiguration &config) override {
+    // What is reached by relative calls alone would lose its name.
+    config.PrePrunePasses.push_back([](jitlink::LinkGraph &graph) {
+      for (jitlink::Symbol *symbol : graph.defined_symbols())
+        symbol->setLive(true);
+      return llvm::Error::success();
+    });
     config.PostFixupPasses.push_back([this](jitlink::LinkGraph &graph) {
       for (const jitlink::Symbol *symbol : graph.defined_symbols())
         if (symbol->hasName() && symbol->isCallable() && symbol->getSize() != 0)

@@ -194,6 +194,27 @@ WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool
   return memory;
 }
 
+WeightMemory WeightMemory::fill(uint64_t bytes, const std::string &name,
+                                const std::function<void(std::span<uint8_t>)> &write) {
+  const HugeRegion region(bytes, PROT_READ | PROT_WRITE);
+  if (region.failed())
+    fail(ErrorCode::Machine, "cannot get {} bytes for the weights of '{}': {}. Free memory.", bytes,
+         name, errnoText(errno));
+  WeightMemory memory(region.base, region.length, region.begin, bytes);
+  madvise(region.begin, bytes, MADV_HUGEPAGE);
+  write({region.begin, bytes});
+  mprotect(region.base, region.length, PROT_READ);
+  return memory;
+}
+
+WeightMemory &WeightMemory::operator=(WeightMemory &&other) noexcept {
+  std::swap(mapping, other.mapping);
+  std::swap(mappingBytes, other.mappingBytes);
+  std::swap(begin, other.begin);
+  std::swap(size, other.size);
+  return *this;
+}
+
 WeightMemory::WeightMemory(WeightMemory &&other) noexcept
     : mapping(std::exchange(other.mapping, nullptr)),
       mappingBytes(std::exchange(other.mappingBytes, 0)),

@@ -36,8 +36,13 @@ public:
   static WeightMemory copy(const WeightPlace &place, unsigned threads, bool dropCache,
                            const CopyProgress &progress);
 
+  /// `bytes` of zeroed huge pages that `write` fills. Fails with Machine when there is no memory.
+  static WeightMemory fill(uint64_t bytes, const std::string &name,
+                           const std::function<void(std::span<uint8_t>)> &write);
+
+  WeightMemory() = default; ///< no bytes
   WeightMemory(WeightMemory &&other) noexcept;
-  WeightMemory &operator=(WeightMemory &&) = delete;
+  WeightMemory &operator=(WeightMemory &&other) noexcept;
   ~WeightMemory();
 
   std::span<const uint8_t> bytes() const { return {begin, size}; }

@@ -11,5 +11,6 @@ int scoreCommand(Arguments arguments, Output &out);
 int benchCommand(Arguments arguments, Output &out);
 int doctorCommand(Arguments arguments, Output &out);
 int fillCommand(Arguments arguments, Output &out);
+int cacheCommand(Arguments arguments, Output &out);
 
 } // namespace inf

@@ -17,7 +17,8 @@ struct Command {
 constexpr Command commands[] = {{"score", inf::scoreCommand},
                                 {"bench", inf::benchCommand},
                                 {"doctor", inf::doctorCommand},
-                                {"fill", inf::fillCommand}};
+                                {"fill", inf::fillCommand},
+                                {"cache", inf::cacheCommand}};
 
 int dispatch(inf::Arguments arguments, inf::Output &out) {
   std::string first = arguments.empty() ? "" : arguments.front();
