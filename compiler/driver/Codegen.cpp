@@ -111,6 +111,10 @@ std::vector<uint8_t> GeneratedCode::object() {
   return emitModule(*llvmModule, glue, EmitKind::Object);
 }
 
+std::vector<std::vector<uint8_t>> GeneratedCode::memoryObjects() {
+  return {emitModule(*llvmModule, glue, EmitKind::Object), writeKernelObject(kernelCode)};
+}
+
 std::vector<uint8_t> GeneratedCode::link(const std::string &workPath) {
   return linkSharedLibrary({object(), writeKernelObject(kernelCode)}, INF_ABI_SYMBOL, workPath);
 }

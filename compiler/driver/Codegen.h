@@ -29,6 +29,8 @@ public:
   std::vector<uint8_t> object();
   /// The shared library without payload; intermediate files lie beside `workPath`.
   std::vector<uint8_t> link(const std::string &workPath);
+  /// The objects that link() links, without the file's placeholder for the payload.
+  std::vector<std::vector<uint8_t>> memoryObjects();
   const PayloadContents &contents() const { return payload; }
   const std::vector<KernelCode> &kernels() const { return kernelCode; }
 

@@ -30,29 +30,17 @@ void writeText(const CompileOptions &options, const std::string &text) {
   writeOutput(options, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
-void checkOptions(const CompileOptions &options) {
+void checkOutput(const CompileOptions &options) {
   if (!options.stopAfter.empty() && options.emit != EmitAs::Mlir)
     fail(ErrorCode::Usage, "--stop-after gives IR; add --emit=mlir");
   if (options.output == "-" && (options.emit == EmitAs::Obj || options.emit == EmitAs::So))
     fail(ErrorCode::Usage, "--emit=obj and --emit=so write binary files; name one with -o");
-  constexpr int64_t mostRows = 65536; // inf.model's own limit
-  if (options.maxRows < 1 || options.maxRows > mostRows)
-    fail(ErrorCode::Usage, "--max-rows must be in 1..{}, not {}", mostRows, options.maxRows);
-  if (options.maxOutputRows < 0 || options.maxOutputRows > options.maxRows)
-    fail(ErrorCode::Usage, "--max-output-rows must be in 1..{} (--max-rows), not {}",
-         options.maxRows, options.maxOutputRows);
-  if (options.output != "-") {
-    std::filesystem::path parent = std::filesystem::absolute(options.output).parent_path();
-    if (!std::filesystem::is_directory(parent))
-      fail(ErrorCode::Io, "-o {}: there is no directory {}; create it first", options.output,
-           parent.string());
-  }
-  if (options.kvElement != "f32" && options.kvElement != "bf16")
-    fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
-  if (options.activations != "auto" && options.activations != "q8" && options.activations != "f32")
-    fail(ErrorCode::Usage, "--activations must be auto, q8 or f32, not \"{}\"",
-         options.activations);
-  parseQuantPolicy(options.quantPolicy); // fails with what is wrong, before a model is read
+  if (options.output == "-")
+    return;
+  std::filesystem::path parent = std::filesystem::absolute(options.output).parent_path();
+  if (!std::filesystem::is_directory(parent))
+    fail(ErrorCode::Io, "-o {}: there is no directory {}; create it first", options.output,
+         parent.string());
 }
 
 void compileToModel(const CompileOptions &options, const LoadedModel &input, GeneratedCode &code) {
@@ -96,11 +84,28 @@ EmitAs parseEmit(const std::string &text) {
   fail(ErrorCode::Usage, "--emit must be mlir, llvm, asm, obj or so, not \"{}\"", text);
 }
 
-void compile(const CompileOptions &asked) {
-  checkOptions(asked);
+CompileOptions settledOptions(const CompileOptions &asked) {
   CompileOptions options = asked;
+  constexpr int64_t mostRows = 65536; // inf.model's own limit
+  if (options.maxRows < 1 || options.maxRows > mostRows)
+    fail(ErrorCode::Usage, "--max-rows must be in 1..{}, not {}", mostRows, options.maxRows);
+  if (options.maxOutputRows < 0 || options.maxOutputRows > options.maxRows)
+    fail(ErrorCode::Usage, "--max-output-rows must be in 1..{} (--max-rows), not {}",
+         options.maxRows, options.maxOutputRows);
+  if (options.kvElement != "f32" && options.kvElement != "bf16")
+    fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
+  if (options.activations != "auto" && options.activations != "q8" && options.activations != "f32")
+    fail(ErrorCode::Usage, "--activations must be auto, q8 or f32, not \"{}\"",
+         options.activations);
+  parseQuantPolicy(options.quantPolicy); // fails with what is wrong, before a model is read
   if (!options.maxOutputRows)
     options.maxOutputRows = std::min<int64_t>(64, options.maxRows);
+  return options;
+}
+
+void compile(const CompileOptions &asked) {
+  checkOutput(asked);
+  CompileOptions options = settledOptions(asked);
   Target target = targetByName(options.target);
   CompileContext context;
   LoadedModel input = loadModel(context, options);

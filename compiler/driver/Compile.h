@@ -50,6 +50,9 @@ struct CompileOptions {
   std::function<void(const std::string &)> report; ///< a line about what was decided
 };
 
+/// Checks what needs no model, and fills in what was left open. Fails with Usage.
+CompileOptions settledOptions(const CompileOptions &asked);
+
 /// Runs the pipeline and writes the output. Fails with an Error; nothing half-written stays.
 void compile(const CompileOptions &options);
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,11 @@ struct PayloadContents {
 void writeModel(const std::vector<uint8_t> &code, const PayloadContents &contents,
                 const WeightSource *source, const std::string &outPath, unsigned threads,
                 const Progress &progress);
+
+/// Packs the weights into zeroed memory: the bytes that writeModel gives the region of a file. The
+/// manifest must be one that manifestFromJson accepts.
+void packWeights(const Manifest &manifest, const WeightSource &source, std::span<uint8_t> region,
+                 unsigned threads, const Progress &progress);
 
 /// Copies an unfilled model.so and adds the weights: the same bytes writeModel would have written.
 /// A file that has weights, or that strip has changed, is refused (fill first, strip then).

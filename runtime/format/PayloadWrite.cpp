@@ -60,10 +60,24 @@ struct Head {
   uint64_t payloadOffset = 0;
 };
 
+/// Packs all weights by several threads; `sink` is given them in order, on this thread.
+void packInOrder(const Manifest &manifest, const WeightSource &source, unsigned threads,
+                 const Progress &progress,
+                 const std::function<void(const Batch &, const std::vector<uint8_t> &)> &sink) {
+  const std::vector<Batch> batches = batchesOf(manifest);
+  runOrdered(
+      batches.size(), threads,
+      [&](uint64_t i, std::vector<uint8_t> &buffer) { packBatch(batches[i], source, buffer); },
+      [&](uint64_t i, const std::vector<uint8_t> &buffer) {
+        sink(batches[i], buffer);
+        if (progress)
+          progress(batches[i].offset + buffer.size(), manifest.weightsBytes);
+      });
+}
+
 /// The weights region: packed weights in order, zeros between and behind. Returns its checksum.
 uint64_t writeWeights(AtomicFile &file, const Manifest &manifest, const WeightSource &source,
                       unsigned threads, const Progress &progress) {
-  const std::vector<Batch> batches = batchesOf(manifest);
   StreamChecksum checksum;
   uint64_t done = 0;
   const auto padTo = [&](uint64_t offset) {
@@ -72,17 +86,13 @@ uint64_t writeWeights(AtomicFile &file, const Manifest &manifest, const WeightSo
     checksum.add(zeros);
     done = offset;
   };
-  runOrdered(
-      batches.size(), threads,
-      [&](uint64_t i, std::vector<uint8_t> &buffer) { packBatch(batches[i], source, buffer); },
-      [&](uint64_t i, const std::vector<uint8_t> &buffer) {
-        padTo(batches[i].offset);
-        file.append(buffer);
-        checksum.add(buffer);
-        done += buffer.size();
-        if (progress)
-          progress(done, manifest.weightsBytes);
-      });
+  packInOrder(manifest, source, threads, progress,
+              [&](const Batch &batch, const std::vector<uint8_t> &buffer) {
+                padTo(batch.offset);
+                file.append(buffer);
+                checksum.add(buffer);
+                done += buffer.size();
+              });
   padTo(manifest.weightsBytes);
   return checksum.value();
 }
@@ -158,6 +168,17 @@ void writeModel(const std::vector<uint8_t> &code, const PayloadContents &content
   head.header = headerFor(contents, head.manifestJson);
   head.payloadOffset = alignUp(code.size(), payloadAlignment, "size of the code");
   writeFile("linked library", head, checked, source, outPath, threads, progress);
+}
+
+void packWeights(const Manifest &manifest, const WeightSource &source, std::span<uint8_t> region,
+                 unsigned threads, const Progress &progress) {
+  if (region.size() != manifest.weightsBytes)
+    fail(ErrorCode::Internal, "{} bytes to pack weights into, expected {}", region.size(),
+         manifest.weightsBytes);
+  packInOrder(manifest, source, threads, progress,
+              [&](const Batch &batch, const std::vector<uint8_t> &buffer) {
+                std::copy(buffer.begin(), buffer.end(), region.begin() + ptrdiff_t(batch.offset));
+              });
 }
 
 void fillModel(const std::string &smallPath, const WeightSource &source, const std::string &outPath,

@@ -57,6 +57,11 @@ WeightMemory loadWeights(const std::string &path, const PayloadInfo &payload,
   return WeightMemory::copy(place, options.threads, choice.dropCache, options.progress);
 }
 
+std::shared_ptr<const inf_model> loadCode(const std::string &path) {
+  auto library = std::make_shared<const CodeLibrary>(path);
+  return {library, &library->model()};
+}
+
 } // namespace
 
 std::shared_ptr<const Model> Model::load(const std::string &path, const LoadOptions &options) {
@@ -71,11 +76,26 @@ std::shared_ptr<const Model> Model::load(const std::string &path, const LoadOpti
 
 Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer,
              const LoadOptions &options)
-    : modelPath(path), payload(std::move(info)), textTokenizer(std::move(tokenizer)), library(path),
+    : modelPath(path), payload(std::move(info)), textTokenizer(std::move(tokenizer)),
+      table(loadCode(path)),
       choice(chooseLoad(options.mode, payload.header.weightsBytes, options.runsForLong)),
       placement(placementFor(payload.manifest, choice, options)),
       weightMemory(loadWeights(path, payload, choice, placement, options)) {
   checkCode(code(), payload, path);
+}
+
+std::shared_ptr<const Model> Model::fromMemory(MemoryModel model) {
+  std::optional<Tokenizer> tokenizer = readTokenizer(model.payload, model.name);
+  return std::shared_ptr<const Model>(new Model(std::move(model), std::move(tokenizer)));
+}
+
+Model::Model(MemoryModel model, std::optional<Tokenizer> tokenizer)
+    : modelPath(std::move(model.name)), payload(std::move(model.payload)),
+      textTokenizer(std::move(tokenizer)),
+      table(std::move(model.code)), choice{LoadMode::Copy, false,
+                                           "packed into memory: there is no file of them"},
+      weightMemory(std::move(model.weights)) {
+  checkCode(code(), payload, modelPath);
 }
 
 const Tokenizer &Model::requireTokenizer() const {

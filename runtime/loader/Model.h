@@ -30,6 +30,14 @@ struct LoadOptions {
   CopyProgress progress;
 };
 
+/// A model that was compiled in this process.
+struct MemoryModel {
+  std::string name; ///< for messages
+  PayloadInfo payload;
+  std::shared_ptr<const inf_model> code;
+  WeightMemory weights;
+};
+
 /// Immutable after load and safe to share between threads and sessions.
 class Model {
 public:
@@ -41,8 +49,12 @@ public:
   static std::shared_ptr<const Model> load(const std::string &path,
                                            const LoadOptions &options = {});
 
+  /// The machine has been checked. Fails with BadInput as load() does, for a tokenizer beyond the
+  /// vocabulary or code that breaks the contract.
+  static std::shared_ptr<const Model> fromMemory(MemoryModel model);
+
   const std::string &path() const { return modelPath; }
-  const inf_model &code() const { return library.model(); }
+  const inf_model &code() const { return *table; }
   const Manifest &manifest() const { return payload.manifest; }
   const std::string &chatTemplate() const { return payload.chatTemplate; }
   std::span<const uint8_t> weights() const { return weightMemory.bytes(); }
@@ -58,11 +70,12 @@ public:
 private:
   Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer,
         const LoadOptions &options);
+  Model(MemoryModel model, std::optional<Tokenizer> tokenizer);
 
   std::string modelPath;
   PayloadInfo payload;
   std::optional<Tokenizer> textTokenizer;
-  CodeLibrary library;
+  std::shared_ptr<const inf_model> table; ///< owns what holds the code
   LoadChoice choice;
   NodePlacement placement;
   WeightMemory weightMemory;

@@ -240,18 +240,18 @@ WeightMemory WeightMemory::map(const WeightPlace &place) {
   return {mapped, place.bytes, static_cast<uint8_t *>(mapped), place.bytes};
 }
 
-/// Fills new memory by `fill(memory)`.
-template <typename Fill>
-WeightMemory WeightMemory::filled(const WeightPlace &place, const Fill &fill) {
-  const HugeRegion region(place.bytes, PROT_READ | PROT_WRITE);
+WeightMemory WeightMemory::fill(uint64_t bytes, const std::string &name,
+                                const std::function<void(std::span<uint8_t>)> &write) {
+  const HugeRegion region(bytes, PROT_READ | PROT_WRITE);
   if (region.failed())
     fail(ErrorCode::Machine,
-         "cannot get {} bytes to copy the weights of '{}' into: {}. Use --load=map.", place.bytes,
-         place.path, errnoText(errno));
+         "cannot get {} bytes for the weights of '{}': {}. Free memory, or use --load=map where "
+         "weights are in a file.",
+         bytes, name, errnoText(errno));
   // Gives the mapping back on an error.
-  WeightMemory memory(region.base, region.length, region.begin, place.bytes);
-  madvise(region.begin, place.bytes, MADV_HUGEPAGE);
-  fill(region.begin);
+  WeightMemory memory(region.base, region.length, region.begin, bytes);
+  madvise(region.begin, bytes, MADV_HUGEPAGE);
+  write({region.begin, bytes});
   mprotect(region.base, region.length,
            PROT_READ); // as a mapped file is: a stray write ends the program
   return memory;
@@ -261,17 +261,25 @@ WeightMemory WeightMemory::copy(const WeightPlace &place, unsigned threads, bool
                                 const CopyProgress &progress) {
   if (place.bytes == 0)
     return map(place);
-  return filled(place, [&](uint8_t *memory) {
-    Copying(place, memory, dropCache, progress).run(std::max(threads, 1u));
+  return fill(place.bytes, place.path, [&](std::span<uint8_t> memory) {
+    Copying(place, memory.data(), dropCache, progress).run(std::max(threads, 1u));
   });
 }
 
 WeightMemory WeightMemory::copyToNodes(const WeightPlace &place, std::span<const NodeRun> runs,
                                        std::span<const CopyCpu> cpus, bool dropCache,
                                        const CopyProgress &progress) {
-  return filled(place, [&](uint8_t *memory) {
-    Copying(place, memory, dropCache, progress).runOnNodes(runs, cpus);
+  return fill(place.bytes, place.path, [&](std::span<uint8_t> memory) {
+    Copying(place, memory.data(), dropCache, progress).runOnNodes(runs, cpus);
   });
+}
+
+WeightMemory &WeightMemory::operator=(WeightMemory &&other) noexcept {
+  std::swap(mapping, other.mapping);
+  std::swap(mappingBytes, other.mappingBytes);
+  std::swap(begin, other.begin);
+  std::swap(size, other.size);
+  return *this;
 }
 
 WeightMemory::WeightMemory(WeightMemory &&other) noexcept

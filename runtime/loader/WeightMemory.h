@@ -50,15 +50,19 @@ public:
                                   std::span<const CopyCpu> cpus, bool dropCache,
                                   const CopyProgress &progress);
 
+  /// `bytes` of zeroed huge pages that `write` fills. Fails with Machine when there is no memory.
+  static WeightMemory fill(uint64_t bytes, const std::string &name,
+                           const std::function<void(std::span<uint8_t>)> &write);
+
+  WeightMemory() = default; ///< no bytes
   WeightMemory(WeightMemory &&other) noexcept;
-  WeightMemory &operator=(WeightMemory &&) = delete;
+  WeightMemory &operator=(WeightMemory &&other) noexcept;
   ~WeightMemory();
 
   std::span<const uint8_t> bytes() const { return {begin, size}; }
 
 private:
   WeightMemory(void *base, size_t length, uint8_t *first, size_t count);
-  template <typename Fill> static WeightMemory filled(const WeightPlace &place, const Fill &fill);
 
   void *mapping = nullptr;
   size_t mappingBytes = 0;

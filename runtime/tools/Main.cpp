@@ -18,7 +18,8 @@ constexpr Command commands[] = {{"chat", inf::chatCommand},
                                 {"score", inf::scoreCommand},
                                 {"bench", inf::benchCommand},
                                 {"doctor", inf::doctorCommand},
-                                {"fill", inf::fillCommand}};
+                                {"fill", inf::fillCommand},
+                                {"cache", inf::cacheCommand}};
 
 int dispatch(inf::Arguments arguments, inf::Output &out) {
   std::string first = arguments.empty() ? "" : arguments.front();

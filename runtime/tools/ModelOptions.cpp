@@ -7,6 +7,7 @@
 #include "runtime/cpu/Memory.h"
 #include "runtime/cpu/SystemRoot.h"
 #include "runtime/cpu/ThreadPlan.h"
+#include "runtime/jit/Jit.h"
 
 namespace inf {
 
@@ -66,6 +67,7 @@ void reportNodes(const Model &model) {
 
 std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan,
                                        bool runsForLong) {
+  checkCompileFlags(options.compile, options.path);
   LoadOptions load;
   load.runsForLong = runsForLong;
   load.mode = parseLoadMode(options.load);
@@ -77,7 +79,10 @@ std::shared_ptr<const Model> loadModel(const ModelOptions &options, const Thread
       fmt::print(stderr, "\rcopying weights {:3} %{}", done * 100 / total,
                  done == total ? "\r\033[K" : "");
     };
-  std::shared_ptr<const Model> model = Model::load(options.path, load);
+  std::shared_ptr<const Model> model =
+      isModelSource(options.path)
+          ? compileAndLoad(jitOptions(options.compile, options.path, load, options.verbose))
+          : Model::load(options.path, load);
   if (options.verbose)
     notice(fmt::format("weights {}", model->loadChoice().reason));
   if (options.numa == "report")

@@ -8,6 +8,7 @@
 
 #include "runtime/session/Session.h"
 #include "runtime/tools/Arguments.h"
+#include "runtime/tools/CompileFlags.h"
 
 namespace inf {
 
@@ -17,6 +18,7 @@ struct ModelOptions {
   std::string load = "auto";       ///< how weights come into memory: auto, map, copy
   std::string numa = "auto";       ///< copied weights on their readers' node: auto, off, report
   bool verbose = false;            ///< say which threads and why, and how weights were loaded
+  CompileFlags compile = {};       ///< for a model that is not compiled yet
 };
 
 /// The model's path, --threads and --verbose.

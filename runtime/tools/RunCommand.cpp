@@ -14,8 +14,9 @@ namespace inf {
 namespace {
 
 constexpr std::string_view help =
-    R"(Usage: infrun MODEL.so (--prompt TEXT | --ids 1,2,3) [options]
-       infrun score | bench | doctor | fill ...   (--help after each)
+    R"(Usage: infrun MODEL (--prompt TEXT | --ids 1,2,3) [options]
+       infrun score | bench | doctor | fill | cache ...   (--help after each)
+MODEL is a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
   --raw              <|end|> and the like are special tokens in the prompt and
@@ -33,9 +34,10 @@ Streams what the model says to stdout, one status line to stderr.
   --load MODE        weights: map (starts at once), copy (into huge pages), auto
   --numa MODE        auto, off, report: copied weights on their readers' node
   --print-ids        print token ids instead of text
+  --target --quant --activations --kv --weights   as infc compile has them;
+  --no-cache --cache-dir --cache-limit --compiler  for MODELs to compile only
   --verbose          say which threads run and why
-  --version          print the version
-  --help             print this
+  --version, --help  print the version, or this
 Example: infrun model.so --prompt "Once upon a time" --max-tokens 64
 )";
 
@@ -52,6 +54,7 @@ struct RunOptions {
 void addOptions(CLI::App &app, RunOptions &options) {
   addModelOptions(app, options.model);
   addLoadOption(app, options.model);
+  addCompileFlags(app, options.model.compile);
   app.add_option("--prompt", options.prompt);
   app.add_flag("--raw", options.raw);
   app.add_option("--ids", options.ids);
