@@ -26,8 +26,8 @@
 
 namespace inf {
 
-/// Which cached blocks go first when a sequence needs memory. CostAware: the least (seconds to
-/// compute again) per byte freed, aged by the time since the last use.
+/// Which cached blocks go first when a sequence needs memory. CostAware: the least cost to compute
+/// again per byte freed, times the uses, ageing with what is evicted.
 enum class EvictionPolicy { CostAware, Lru, Lfu, Random };
 
 struct KvCacheOptions {
