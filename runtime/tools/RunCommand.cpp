@@ -9,18 +9,21 @@
 #include "runtime/tools/Interrupts.h"
 #include "runtime/tools/ModelOptions.h"
 #include "runtime/tools/TokenInput.h"
+#include "runtime/tools/chat/ChatOnce.h"
 
 namespace inf {
 namespace {
 
 constexpr std::string_view help =
     R"(Usage: infrun MODEL (--prompt TEXT | --ids 1,2,3) [options]
-       infrun score | bench | doctor | fill | cache ...   (--help after each)
+       infrun chat | score | bench | doctor | fill | cache ...   (--help each)
 MODEL is a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
   --raw              <|end|> and the like are special tokens in the prompt and
                      are shown in the answer
+  --chat             the prompt is a question, in the model's chat format; with
+                     --system, --effort, --chat-format, --date as in infrun chat
   --ids 1,2,3        token ids instead of a text
   --max-tokens N     stop after N tokens (256)
   --stop TEXT        stop before TEXT appears; may be given several times
@@ -46,7 +49,8 @@ constexpr uint64_t defaultContext = 4096;
 struct RunOptions {
   ModelOptions model;
   std::optional<std::string> prompt, ids;
-  bool raw = false, printIds = false;
+  bool raw = false, printIds = false, asChat = false;
+  ChatOptions chat;
   std::optional<uint64_t> context; ///< nullopt: defaultContext or what the model holds
   GenerateOptions generate;
 };
@@ -57,6 +61,8 @@ void addOptions(CLI::App &app, RunOptions &options) {
   addCompileFlags(app, options.model.compile);
   app.add_option("--prompt", options.prompt);
   app.add_flag("--raw", options.raw);
+  app.add_flag("--chat", options.asChat);
+  addChatOptions(app, options.chat);
   app.add_option("--ids", options.ids);
   app.add_option("--max-tokens", options.generate.maxTokens);
   app.add_option("--stop", options.generate.stopStrings)->allow_extra_args(false);
@@ -77,16 +83,25 @@ void checkOptions(const RunOptions &options) {
          "expected one of --prompt and --ids, got {}. `infrun --help` has an "
          "example.",
          options.prompt ? "both" : "none");
+  bool tokens = options.ids || options.raw || options.printIds;
+  if (options.asChat && (tokens || !options.generate.stopStrings.empty()))
+    fail(ErrorCode::Usage,
+         "--chat can't be combined with --ids, --raw, --print-ids or --stop. Leave them out.");
+  if (!options.asChat && options.chat.given())
+    fail(ErrorCode::Usage, "--system, --effort, --chat-format and --date need --chat. Add it.");
   if (options.context == uint64_t{0})
     fail(ErrorCode::Usage, "--context 0 holds nothing; expected at least 1.");
+}
+
+std::string promptText(const RunOptions &options) {
+  return *options.prompt == "-" ? readText("-") : *options.prompt;
 }
 
 std::vector<int32_t> promptIds(const RunOptions &options, const Model &model) {
   if (options.ids)
     return parseIds(*options.ids);
-  std::string text = *options.prompt == "-" ? readText("-") : *options.prompt;
-  return model.requireTokenizer().encode(text, options.raw ? SpecialTokens::Allow
-                                                           : SpecialTokens::AsText);
+  return model.requireTokenizer().encode(promptText(options), options.raw ? SpecialTokens::Allow
+                                                                          : SpecialTokens::AsText);
 }
 
 /// Text, or ids when asked for or when the model has no tokenizer.
@@ -128,13 +143,20 @@ int runCommand(Arguments arguments, Output &out) {
 
   ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
   std::shared_ptr<const Model> model = loadModel(options.model, plan);
-  std::vector<int32_t> prompt = promptIds(options, *model);
+  std::vector<int32_t> prompt;
+  if (!options.asChat)
+    prompt = promptIds(options, *model);
   if (options.context && *options.context > model->code().max_context)
     notice(fmt::format("warning: --context {} is more than this model's {}, which is used.",
                        *options.context, model->code().max_context));
   Interrupts interrupts; // before the session starts threads
   std::unique_ptr<Session> session =
       makeSession(model, options.context.value_or(defaultContext), plan);
+  if (options.asChat) {
+    ChatOnce once = {options.chat, options.generate.sampling, options.generate.maxTokens};
+    notice(chatOnce(*session, once, promptText(options), out, interrupts));
+    return 0;
+  }
   Generator generator(*session, 0, options.generate);
   GenerateResult result = generator.generate(prompt, makeSinks(options, *model, out, interrupts));
   if (out.isTerminal() || options.printIds || !model->tokenizer())

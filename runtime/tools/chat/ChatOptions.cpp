@@ -50,7 +50,8 @@ void addChatOptions(CLI::App &app, ChatOptions &options) {
 
 ConversationOptions conversationOptions(const ChatOptions &options) {
   ConversationOptions chosen;
-  std::optional<ReasoningEffort> effort = effortNamed(options.effort);
+  std::optional<ReasoningEffort> effort =
+      effortNamed(options.effort.empty() ? "medium" : options.effort);
   if (!effort)
     fail(ErrorCode::Usage, "--effort '{}': expected low, medium or high.", options.effort);
   chosen.settings.effort = *effort;

@@ -13,9 +13,11 @@ namespace inf {
 
 struct ChatOptions {
   std::string system;
-  std::string effort = "medium";
+  std::string effort; ///< "": medium
   std::string format; ///< "": the model's
   std::string date;   ///< "": today's; "none": no date
+
+  bool given() const { return !(system + effort + format + date).empty(); }
 };
 
 /// --system, --effort, --chat-format, --date.

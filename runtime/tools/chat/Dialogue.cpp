@@ -182,6 +182,14 @@ void Dialogue::help(const std::string &) {
       "Ctrl-C stops an answer; at an empty prompt it ends the chat, as Ctrl-D does.");
 }
 
+std::string_view endName(const Turn &turn) {
+  if (turn.answer.end == AnswerEnd::Cancelled)
+    return "cancelled";
+  if (turn.end == ChatEnd::ToolCalls)
+    return "tool_calls";
+  return turn.end == ChatEnd::Stop ? "stop" : "length";
+}
+
 std::string turnText(const Turn &turn, uint32_t context) {
   const AnswerResult &answer = turn.answer;
   uint64_t evaluated = answer.promptTokens - answer.reusedTokens;

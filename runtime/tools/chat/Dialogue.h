@@ -62,5 +62,7 @@ private:
 
 /// What a turn cost, over one or two lines.
 std::string turnText(const Turn &turn, uint32_t context);
+/// "stop", "length", "tool_calls", "cancelled".
+std::string_view endName(const Turn &turn);
 
 } // namespace inf

@@ -14,7 +14,7 @@ using testing::StartsWith;
 
 TEST(CommandLine, everyHelpFitsAScreenAndHasAnExample) {
   for (std::vector<std::string> command :
-       {std::vector<std::string>{}, {"score"}, {"bench"}, {"doctor"}, {"fill"}}) {
+       {std::vector<std::string>{}, {"chat"}, {"score"}, {"bench"}, {"doctor"}, {"fill"}}) {
     command.push_back("--help");
     Finished help = infrun(command);
     EXPECT_EQ(help.code, 0) << help.err;
@@ -44,6 +44,12 @@ TEST(CommandLine, usageErrorsAreOneParagraphAndExitTwo) {
         {"m.so", "--prompt", "a", "--top-p", "2"},
         {"m.so", "--prompt", "a", "--temperature", "-1"},
         {"m.so", "--prompt", "a", "--context", "0"},
+        {"m.so", "--prompt", "a", "--chat", "--raw"},
+        {"m.so", "--prompt", "a", "--effort", "low"},
+        {"chat"},
+        {"chat", "m.so", "--max-tokens", "0"},
+        {"chat", "m.so", "--effort", "huge"},
+        {"chat", "m.so", "--date", "today"},
         {"score", "m.so"},
         {"score", "m.so", "--text", "a", "--ids", "b"},
         {"bench"},
