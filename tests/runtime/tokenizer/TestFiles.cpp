@@ -35,6 +35,46 @@ const Tokenizer &tinyTokenizer() {
   return tokenizer;
 }
 
+nlohmann::json charactersJson() {
+  return nlohmann::json::parse(
+      readFile(INF_SOURCE_DIR "/tests/data/tokenizer/hf_stages.json"))["bases"]["characters"];
+}
+
+const Tokenizer &charactersTokenizer() {
+  auto make = [] {
+    nlohmann::json json = charactersJson();
+    json["normalizer"] = {
+        {"type", "Sequence"},
+        {"normalizers",
+         {{{"type", "Prepend"}, {"prepend", "\u2581"}},
+          {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}}}}};
+    json["decoder"]["decoders"].push_back(
+        {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+    return Tokenizer::fromJson(json.dump());
+  };
+  static const Tokenizer tokenizer = make();
+  return tokenizer;
+}
+
+Tokenizer chainTokenizer(int longest) {
+  nlohmann::json json = charactersJson();
+  json["added_tokens"] = nlohmann::json::array();
+  json["model"]["unk_token"] = nullptr;
+  json["model"]["vocab"] = {{"a", 0}};
+  json["model"]["merges"] = nlohmann::json::array();
+  for (int length = 2; length <= longest; ++length) {
+    json["model"]["vocab"][std::string(size_t(length), 'a')] = length - 1;
+    json["model"]["merges"].push_back({std::string(size_t(length - 1), 'a'), "a"});
+  }
+  return Tokenizer::fromJson(json.dump());
+}
+
+Tokenizer normalizingTokenizer(const std::string &type) {
+  nlohmann::json json = charactersJson();
+  json["normalizer"] = {{"type", type}};
+  return Tokenizer::fromJson(json.dump());
+}
+
 std::optional<std::string> sharedFolder() {
   std::string path = INF_SOURCE_DIR "/../shared";
   return std::filesystem::exists(path) ? std::optional(path) : std::nullopt;
