@@ -22,6 +22,10 @@ const Tokenizer &tinyTokenizer();
 
 /// A small tokenizer.json of characters with byte tokens.
 nlohmann::json charactersJson();
+/// It with stages of many types.
+nlohmann::json manyStagesJson();
+/// A small vocabulary with scores: "ab" and "bc" score alike, "abc" better, "cd" best.
+nlohmann::json scoredJson();
 /// A tokenizer of characters that marks spaces, as Llama 2's, from hf_stages.json.
 const Tokenizer &charactersTokenizer();
 
