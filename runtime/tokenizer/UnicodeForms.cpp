@@ -74,13 +74,19 @@ void appendLowercase(utf8proc_int32_t point, std::string &out) {
   append(out, utf8proc_tolower(point));
 }
 
+bool isMark(utf8proc_int32_t point) {
+  utf8proc_category_t category = utf8proc_category(point);
+  return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+         category == UTF8PROC_CATEGORY_ME;
+}
+
 void appendForm(UnicodeForm form, const CodePoints &points, std::string &out) {
   if (form < UnicodeForm::Lowercase)
     return appendNormalized(form, points, out);
   for (utf8proc_int32_t point : points)
     if (form == UnicodeForm::Lowercase)
       appendLowercase(point, out);
-    else if (utf8proc_category(point) != UTF8PROC_CATEGORY_MN)
+    else if (!isMark(point))
       append(out, point);
 }
 

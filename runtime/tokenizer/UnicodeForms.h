@@ -14,7 +14,7 @@ enum class UnicodeForm : uint8_t {
   NFKC,
   NFKD,         ///< the normalization forms of UAX #15
   Lowercase,    ///< each character by itself (SpecialCasing.txt without conditions)
-  StripAccents, ///< drops nonspacing marks (Mn); after NFD these are the accents
+  StripAccents, ///< drops marks (M), which accents are after NFD
 };
 
 /// `text` in that form; bytes that are not UTF-8 stay as they are. O(n log n) for any text. The

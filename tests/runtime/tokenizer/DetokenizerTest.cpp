@@ -64,6 +64,63 @@ TEST(Detokenizer, AnIdWithoutTokenIsAnErrorAndChangesNothing) {
   }
 }
 
+TEST(Detokenizer, OnlyTheVeryFirstSpaceIsLeftOut) {
+  const Tokenizer &tokenizer = test::charactersTokenizer();
+  std::vector<int32_t> ids = tokenizer.encode(" the cat", SpecialTokens::AsText);
+  EXPECT_EQ(streamed(tokenizer, ids, SpecialOutput::Show), " the cat");
+  ids = tokenizer.encode("the cat", SpecialTokens::AsText);
+  EXPECT_EQ(streamed(tokenizer, ids, SpecialOutput::Show), "the cat");
+  std::string whole;
+  Detokenizer continued(tokenizer, SpecialOutput::Show, TextPlace::Continuation);
+  for (int32_t id : ids)
+    whole += continued.push(id);
+  EXPECT_EQ(whole + continued.finish(), " the cat");
+}
+
+TEST(Detokenizer, SkippedSpecialTokensAreNotTheStartOfATextAndShownOnesAre) {
+  const Tokenizer &tokenizer = test::charactersTokenizer();
+  std::vector<int32_t> ids = tokenizer.encode("<s>the", SpecialTokens::Allow);
+  EXPECT_EQ(ids[0], 1);
+  EXPECT_EQ(streamed(tokenizer, ids, SpecialOutput::Skip), "the");
+  EXPECT_EQ(streamed(tokenizer, ids, SpecialOutput::Show), "<s> the");
+}
+
+TEST(Detokenizer, ByteTokensJoinToCharacters) {
+  const Tokenizer &tokenizer = test::charactersTokenizer();
+  Detokenizer detokenizer(tokenizer);
+  EXPECT_EQ(detokenizer.push(*tokenizer.idOf("<0xE6>")), "");
+  EXPECT_EQ(detokenizer.push(*tokenizer.idOf("<0xBC>")), "");
+  EXPECT_EQ(detokenizer.push(*tokenizer.idOf("<0xA2>")), "漢");
+  EXPECT_EQ(detokenizer.push(*tokenizer.idOf("<0xE6>")), "");
+  EXPECT_EQ(detokenizer.push(*tokenizer.idOf("a")), "\uFFFDa");
+  EXPECT_EQ(tokenizer.tokenBytes(*tokenizer.idOf("<0xE6>")), "\xE6");
+  EXPECT_EQ(tokenizer.tokenBytes(*tokenizer.idOf("\u2581")), " ");
+}
+
+TEST(Detokenizer, AfterFinishATextStartsAgain) {
+  const Tokenizer &tokenizer = test::charactersTokenizer();
+  Detokenizer detokenizer(tokenizer);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(detokenizer.push(*tokenizer.idOf("\u2581")), "");
+    EXPECT_EQ(detokenizer.push(*tokenizer.idOf("\u2581")), " ");
+    EXPECT_EQ(detokenizer.finish(), "");
+  }
+}
+
+TEST(Detokenizer, PiecesOfRandomIdsOfCharactersJoinToTheWhole) {
+  SCOPED_TRACE("seed 98, --gtest_filter=Detokenizer.*");
+  std::mt19937 random(98);
+  const Tokenizer &tokenizer = test::charactersTokenizer();
+  for (int run = 0; run < 5000; ++run) {
+    std::vector<int32_t> ids(random() % 30);
+    for (int32_t &id : ids)
+      id = int32_t(random() % uint32_t(random() % 2 ? 259 : tokenizer.vocabularySize()));
+    for (auto specials : {SpecialOutput::Skip, SpecialOutput::Show})
+      ASSERT_EQ(streamed(tokenizer, ids, specials), toWellFormed(tokenizer.decode(ids, specials)))
+          << run;
+  }
+}
+
 TEST(Detokenizer, PiecesOfRandomIdsJoinToTheWhole) {
   SCOPED_TRACE("seed 99, --gtest_filter=Detokenizer.*");
   std::mt19937 random(99);

@@ -55,7 +55,20 @@ TEST(HostileJson, NumbersBeyondDoubleAndBadUtf8AreRefused) {
   refusal("");
 }
 
-// Replaces every value in turn, at every depth, by one of each type; only Errors may come out.
+/// Loads the file if it can be loaded, and uses it: only Errors may come out.
+void tryOut(const std::string &text) {
+  try {
+    Tokenizer tokenizer = Tokenizer::fromJson(text);
+    auto ids = tokenizer.encode("a <s>Hello\xFF 1é漢 <|end|>hello", SpecialTokens::Allow,
+                                TextEnds::Marked);
+    tokenizer.decode(ids);
+  } catch (const Error &error) {
+    EXPECT_TRUE(error.code == ErrorCode::BadInput || error.code == ErrorCode::TooLong)
+        << error.what();
+  }
+}
+
+// Replaces every value in turn, at every depth, by one of each type.
 void replaceEach(Json &root, Json &node, int &tried) {
   std::vector<Json *> children;
   for (auto &child : node)
@@ -68,11 +81,7 @@ void replaceEach(Json &root, Json &node, int &tried) {
           Json::array(), Json::object(), Json{{"type", 1}}, Json::array({1, 2})}) {
       Json saved = *child;
       *child = value;
-      try {
-        Tokenizer::fromJson(root.dump());
-      } catch (const Error &error) {
-        EXPECT_EQ(error.code, ErrorCode::BadInput) << error.what();
-      }
+      tryOut(root.dump());
       *child = saved;
       ++tried;
     }
@@ -81,25 +90,30 @@ void replaceEach(Json &root, Json &node, int &tried) {
   }
 }
 
+/// One file for each kind, with every kind of stage.
+std::vector<Json> filesOfEachKind() {
+  return {test::smallJson(), test::manyStagesJson(), test::scoredJson()};
+}
+
 TEST(HostileJson, AnyValueOfAnyTypeInAnyPlaceNeverCrashes) {
-  Json json = test::smallJson();
-  int tried = 0;
-  replaceEach(json, json, tried);
-  EXPECT_GT(tried, 500);
+  for (Json json : filesOfEachKind()) {
+    Tokenizer::fromJson(json.dump());
+    int tried = 0;
+    replaceEach(json, json, tried);
+    EXPECT_GT(tried, 500);
+  }
 }
 
 TEST(HostileJson, RandomlyDamagedFilesNeverCrash) {
   SCOPED_TRACE("seed 12, --gtest_filter=HostileJson.*");
   std::mt19937 random(12);
-  std::string original = test::smallJson().dump();
-  for (int run = 0; run < 3000; ++run) {
-    std::string text = original;
-    for (uint32_t i = random() % 3 + 1; i > 0; --i)
-      text[random() % text.size()] = "\"{}[],:0\\-ax"[random() % 12];
-    try {
-      Tokenizer::fromJson(text);
-    } catch (const Error &error) {
-      ASSERT_EQ(error.code, ErrorCode::BadInput) << error.what();
+  for (const Json &json : filesOfEachKind()) {
+    const std::string original = json.dump();
+    for (int run = 0; run < 2000; ++run) {
+      std::string text = original;
+      for (uint32_t i = random() % 3 + 1; i > 0; --i)
+        text[random() % text.size()] = "\"{}[],:0\\-ax"[random() % 12];
+      tryOut(text);
     }
   }
 }
@@ -196,6 +210,56 @@ TEST(HostileJson, BrokenMergesAreNamed) {
     EXPECT_THAT(merge(value), HasSubstr("model.merges[6] is not two tokens"));
   // Text must never turn into a special token by merging.
   EXPECT_THAT(merge({"<|end|", ">"}), HasSubstr("no ordinary token"));
+}
+
+TEST(HostileJson, BrokenScoresAreNamed) {
+  auto entry = [](Json value) {
+    Json json = test::scoredJson();
+    json["model"]["vocab"][5] = value;
+    return refusal(json.dump());
+  };
+  for (Json value : {Json("x"), Json::array({"x"}), Json::array({1, 2}), Json::array({"x", "y"}),
+                     Json(nullptr), Json::array({"x", 1, 2})})
+    EXPECT_THAT(entry(value), HasSubstr("model.vocab[5] is not a token"));
+  EXPECT_THAT(entry({"<0x00>", 0}), HasSubstr("given twice"));
+  EXPECT_THAT(entry({"", 0}), HasSubstr("empty"));
+  EXPECT_THAT(entry({"<s>", 0}), HasSubstr("1 in added_tokens and 5 in model.vocab"));
+}
+
+TEST(HostileJson, BrokenStagesAreNamed) {
+  auto at = [](const char *pointer, Json value) {
+    Json json = test::manyStagesJson();
+    json[Json::json_pointer(pointer)] = value;
+    return refusal(json.dump());
+  };
+  EXPECT_THAT(at("/normalizer/normalizers/0/novelty", 1), HasSubstr("\"novelty\""));
+  EXPECT_THAT(at("/pre_tokenizer/pretokenizers/0/prepend_scheme", "last"), HasSubstr("\"last\""));
+  EXPECT_THAT(at("/pre_tokenizer/pretokenizers/0/add_prefix_space", false),
+              HasSubstr("as add_prefix_space is false"));
+  EXPECT_THAT(at("/post_processor/special_tokens/<s>/ids", {99999}), HasSubstr("id 99999"));
+  EXPECT_THAT(at("/post_processor/special_tokens/<s>/ids", {-1}), HasSubstr("id -1"));
+  EXPECT_THAT(at("/post_processor/single/1/Sequence/id", "B"),
+              HasSubstr("only place for one text"));
+  EXPECT_THAT(at("/post_processor/special_tokens", Json::object()), HasSubstr("<s> is missing"));
+  EXPECT_THAT(at("/decoder/decoders/3/stop", 1), HasSubstr("one Strip behind Fuse, with stop 0"));
+  EXPECT_THAT(at("/decoder/decoders/3/start", -1), HasSubstr("start is -1"));
+  EXPECT_THAT(at("/decoder/decoders/3/content", "xy"), HasSubstr("one character"));
+  EXPECT_THAT(at("/decoder/decoders/3", {{"type", "ByteFallback"}}), HasSubstr("behind Fuse"));
+  EXPECT_THAT(at("/model/unk_token", "<none>"), HasSubstr("\"<none>\", which is no token"));
+  EXPECT_THAT(at("/added_tokens/0/content", std::string(1025, 'x')), HasSubstr("1025 bytes"));
+}
+
+// Each step doubles the text: the limit stops it before memory does.
+TEST(HostileJson, ANormalizerThatGrowsTheTextIsStopped) {
+  Json json = test::charactersJson();
+  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", Json::array()}};
+  for (int i = 0; i < 4; ++i)
+    json["normalizer"]["normalizers"].push_back(
+        {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}});
+  Tokenizer tokenizer = Tokenizer::fromJson(json.dump());
+  EXPECT_THAT(
+      test::errorOf(ErrorCode::TooLong, [&] { tokenizer.encode("aaaa", SpecialTokens::AsText); }),
+      HasSubstr("the normalizer makes a text of more than"));
 }
 
 TEST(HostileJson, MessagesShowNoControlCharacters) {
