@@ -56,9 +56,9 @@ TEST_P(Stories, greedyTokensAreThePublishedOnes) {
     if (!key.starts_with("greedy"))
       continue;
     const std::vector<int32_t> ids = text.at("ids");
-    const std::vector<int32_t> prompt =
-        text.contains("prompt_ids") ? text.at("prompt_ids").get<std::vector<int32_t>>()
-                                    : std::vector<int32_t>{ids.front()};
+    const std::vector<int32_t> prompt = text.contains("prompt_ids")
+                                            ? text.at("prompt_ids").get<std::vector<int32_t>>()
+                                            : std::vector<int32_t>{ids.front()};
     for (const char *file : {"", "/stories260K.gguf"})
       EXPECT_EQ(greedy(model(file), prompt, ids.size()), ids) << key << " of " << file;
     ++texts;
@@ -72,8 +72,9 @@ TEST_P(Stories, logitsAreThePublishedOnes) {
   const size_t vocabulary = all.size() / 32;
   EXPECT_LT(largestDifference(std::span(all).first(vocabulary), logits("first_step_logits_bos")),
             goldenLogits);
-  EXPECT_LT(largestDifference(std::span(all).last(vocabulary), logits("logits_pos_31_empty_prompt")),
-            goldenLogits);
+  EXPECT_LT(
+      largestDifference(std::span(all).last(vocabulary), logits("logits_pos_31_empty_prompt")),
+      goldenLogits);
 }
 
 /// The rows of q and k lie in pairs in the file; a head too many or too few and all is noise.

@@ -165,8 +165,7 @@ TEST(ReadGguf, rowsOfQueriesAreReorderedForLlamaAlone) {
     std::vector<float> stored(96 * 64);
     GgufBuilder copy = builder;
     std::memcpy(stored.data(), copy.at("blk.0.attn_q.weight").bytes.data(), stored.size() * 4);
-    const std::vector<float> rows =
-        rowsOf(readGguf(written.path()), "layers.0.attention.q.weight");
+    const std::vector<float> rows = rowsOf(readGguf(written.path()), "layers.0.attention.q.weight");
     const size_t second = architecture == "llama" ? 2 : 1; // of head 0, where row 1 comes from
     EXPECT_EQ(rows[64], stored[second * 64]) << architecture;
     EXPECT_EQ(rows == stored, architecture == "qwen3");
