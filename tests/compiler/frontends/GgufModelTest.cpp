@@ -46,6 +46,16 @@ std::vector<float> rowsOf(const GgufModel &model, const std::string &weight) {
   return {};
 }
 
+/// 4 heads on 2, with the rope that all importers make.
+AttentionDesc attentionOf(uint64_t headDim) {
+  AttentionDesc attention;
+  attention.heads = 4;
+  attention.kvHeads = 2;
+  attention.headDim = headDim;
+  attention.rope = "main";
+  return attention;
+}
+
 TEST(ReadGguf, gptOssIsDescribedAsItsPublishedConfigurationDoes) {
   const Written written(smallGptOss());
   const GgufModel model = readGguf(written.path());
@@ -57,10 +67,21 @@ TEST(ReadGguf, gptOssIsDescribedAsItsPublishedConfigurationDoes) {
   EXPECT_EQ(desc.normEps, 1e-5); // not 9.99999975e-6, the f32 in the file
   EXPECT_EQ(desc.vocabulary, 12u);
   EXPECT_FALSE(desc.tiedEmbeddings);
-  const RopeDesc rope = {"yarn", 150000, 32, 32, 1, 4096, false, {}};
+  RopeDesc rope;
+  rope.type = "yarn";
+  rope.theta = 150000;
+  rope.factor = 32;
+  rope.originalContext = 4096;
+  rope.truncate = false;
   EXPECT_EQ(desc.ropes.at("main"), rope);
-  AttentionDesc attention{4, 2, 16, 0, true, true, true, {}, "main"};
-  const MoeDesc moe{4, 2, 32, true, true, {"swiglu_clamped", 7, 1.702}};
+  AttentionDesc attention = attentionOf(16);
+  attention.bias = attention.outputBias = attention.sinks = true;
+  MoeDesc moe;
+  moe.experts = 4;
+  moe.topK = 2;
+  moe.intermediate = 32;
+  moe.routerBias = moe.expertBias = true;
+  moe.activation = {"swiglu_clamped", 7, 1.702};
   EXPECT_EQ(desc.blocks.at("full"), (BlockDesc{attention, {}, moe}));
   attention.window = 128;
   EXPECT_EQ(desc.blocks.at("sliding"), (BlockDesc{attention, {}, moe}));
@@ -109,11 +130,7 @@ TEST(ReadGguf, llamaIsDescribedAndItsHeadTied) {
   EXPECT_EQ(desc.architecture, "llama");
   EXPECT_TRUE(desc.tiedEmbeddings);
   EXPECT_EQ(desc.ropes.at("main"), RopeDesc{});
-  AttentionDesc attention;
-  attention.heads = 4;
-  attention.kvHeads = 2;
-  attention.headDim = 64;
-  attention.rope = "main";
+  const AttentionDesc attention = attentionOf(64);
   EXPECT_EQ(desc.blocks.at("layer"), (BlockDesc{attention, MlpDesc{512, false, {}}, {}}));
   EXPECT_EQ(desc.layers.size(), 2u);
   EXPECT_THAT(desc.eosTokens, ElementsAre(5, 6));
