@@ -142,7 +142,7 @@ void importGptOss(HuggingFaceModel &model, ModelDesc &desc) {
   desc.hidden = configDimension(config, "hidden_size");
   desc.maxContext = configDimension(config, "max_position_embeddings");
   desc.normEps = config.number("rms_norm_eps", desc.normEps);
-  desc.tiedEmbeddings = config.flag("tie_word_embeddings", false);
+  desc.tiedEmbeddings = importTied(model);
   desc.ropes["main"] = importRope(config);
   desc.layers = importLayers(config);
   importBlocks(config, desc);

@@ -37,6 +37,10 @@ std::optional<std::vector<bool>> slidingLayers(JsonObject &config, uint64_t laye
 /// A count under the newer key or the older one; where both are, they must agree.
 uint64_t countOfEither(JsonObject &config, std::string_view newer, std::string_view older);
 
+/// `tie_word_embeddings`. A head that is in the checkpoint all the same is read as it is when it
+/// equals the embedding; else BadInput: readers differ in which of the two they take.
+bool importTied(HuggingFaceModel &model);
+
 /// What an architecture takes for granted about rope.
 struct RopeDefaults {
   bool mayBeAbsent = false;    ///< neither spelling: no scaling

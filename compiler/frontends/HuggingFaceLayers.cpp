@@ -1,4 +1,6 @@
 // What config.json says about layers, and keys that must stay at their neutral value.
+#include <algorithm>
+
 #include "compiler/frontends/HuggingFace.h"
 #include "compiler/frontends/Limits.h"
 #include "compiler/frontends/Suggest.h"
@@ -53,6 +55,25 @@ std::optional<std::vector<bool>> slidingLayers(JsonObject &config, uint64_t laye
   for (uint64_t i = 0; i < layers; ++i)
     sliding.push_back(isSliding((*types)[i], place.item(i)));
   return sliding;
+}
+
+bool importTied(HuggingFaceModel &model) {
+  const bool tied = model.config.flag("tie_word_embeddings", false);
+  if (!tied || !model.checkpoint)
+    return tied;
+  const TensorInfo *head = model.checkpoint->find(model.head);
+  const std::string name = model.prefix + "embed_tokens.weight";
+  const TensorInfo *embedding = model.checkpoint->find(name);
+  if (!head || !embedding)
+    return true;
+  const auto bytes = model.checkpoint->data(model.head), others = model.checkpoint->data(name);
+  if (head->dtype == embedding->dtype && head->shape == embedding->shape &&
+      std::equal(bytes.begin(), bytes.end(), others.begin(), others.end()))
+    return false;
+  fail(ErrorCode::BadInput,
+       "{}: true, but the checkpoint has a tensor {} that differs from {}; set it to false to take "
+       "the tensor, or remove the tensor",
+       model.config.at("tie_word_embeddings").text(), model.head, name);
 }
 
 uint64_t countOfEither(JsonObject &config, std::string_view newer, std::string_view older) {

@@ -52,9 +52,9 @@ void refuseWhatIsNotThere(JsonObject &config, const Family &family) {
   for (std::string_view key : {"partial_rotary_factor", "rotary_pct", "logit_scale",
                                "logits_scaling", "embedding_multiplier", "residual_multiplier"})
     expectNeutral(config, key, 1.0);
-  for (std::string_view key : {"rope_interleaved", "rope_interleave", "rope_traditional",
-                               "use_bidirectional_attention",
-                               "parallel_attn", "use_parallel_residual"})
+  for (std::string_view key :
+       {"rope_interleaved", "rope_interleave", "rope_traditional", "use_bidirectional_attention",
+        "parallel_attn", "use_parallel_residual"})
     expectNeutral(config, key, false);
   for (std::string_view key :
        {"n_shared_experts", "num_shared_experts", "num_nextn_predict_layers"})
@@ -215,7 +215,7 @@ void importFacts(HuggingFaceModel &model, ModelDesc &desc, const Family &family)
   desc.hidden = configDimension(config, "hidden_size");
   desc.maxContext = configDimension(config, "max_position_embeddings");
   desc.normEps = config.number("rms_norm_eps");
-  desc.tiedEmbeddings = config.flag("tie_word_embeddings", false);
+  desc.tiedEmbeddings = importTied(model);
   desc.ropes["main"] = importRope(config, family.rope);
   expectSilu(config);
   refuseWhatIsNotThere(config, family);

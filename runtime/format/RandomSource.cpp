@@ -180,8 +180,8 @@ private:
   }
 
   void addPart(const WeightDecl &decl, const WeightPart &part) {
-    for (const PartTensors &tensors : tensorsOf(decl, part))
-      addTensors(decl, part, tensors);
+    for (const PartTensors &names : tensorsOf(decl, part))
+      addTensors(decl, part, names);
   }
 
   void addTensors(const WeightDecl &decl, const WeightPart &part, const PartTensors &names) {

@@ -23,7 +23,10 @@ std::vector<KernelSpec> representativeSpecs() {
     spec.weights = spec.kv = choice.format, spec.inputs = choice.inputs;
     if (spec.op == KernelOp::Attention) {
       spec.weights = WeightFormat::F32, spec.group = 8, spec.sinks = true;
-      specs.push_back(spec);
+      for (unsigned headDim : {64, 24}) { // 24: half a line
+        spec.headDim = headDim;
+        specs.push_back(spec);
+      }
       continue;
     }
     spec.kv = WeightFormat::F32;

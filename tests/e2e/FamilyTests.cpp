@@ -1,6 +1,7 @@
 // Small models of every family, against the logits that the published implementation gave for them
-// (f32, random weights). Between them: heads of 24 and 32, a window shorter than the prompt, biases,
-// norms of heads, tied embeddings, llama3 and yarn rope, experts as one tensor each and stacked.
+// (f32, random weights). Between them: heads of 24 and 32, a window shorter than the prompt,
+// biases, norms of heads, tied embeddings, llama3 and yarn rope, experts as one tensor each and
+// stacked.
 #include <cmath>
 
 #include <gtest/gtest.h>

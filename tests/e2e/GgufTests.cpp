@@ -61,6 +61,14 @@ TEST_F(Gguf, llamaComputesWhatItsFileMeans) {
   expectMatchesMeaning(path, {"--no-tokenizer", "--kv=f32", "--quant=none"}, sameSums);
 }
 
+TEST_F(Gguf, relativesOfLlamaComputeWhatTheirFilesMean) {
+  for (const char *architecture : {"qwen2", "qwen3", "qwen3moe", "llama"}) {
+    SCOPED_TRACE(architecture);
+    const std::string path = written(smallRelative(architecture));
+    expectMatchesMeaning(path, {"--no-tokenizer", "--kv=f32", "--quant=none"}, sameSums);
+  }
+}
+
 TEST_F(Gguf, itsDescriptionAndItsIrGiveTheSameModel) {
   const std::string path = written(smallGptOss());
   ASSERT_EQ(infc({"import", path, "-o", folder / "model.json"}).code, 0);

@@ -32,15 +32,15 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 :
 
   // Norms of heads come along.
   // CHECK: inf.block @with_head_norms(%[[X:.*]]: tensor<?x16xf32>, %[[W:.*]]: !inf.weight<[64, 16]> {inf.slot = "w"}, %[[QN:.*]]: !inf.weight<[16]> {inf.slot = "qn"}, %[[KN:.*]]: !inf.weight<[16]> {inf.slot = "kn"}
-  // CHECK-NEXT: %[[Q:.*]] = inf.qkv %[[X]], %[[W]] q_norm %[[QN]] k_norm %[[KN]] by @r into @g {head_dim = 16 : i64, head_eps = 1.000000e-06 : f64, heads = 2 : i64, kv_heads = 1 : i64}
+  // CHECK-NEXT: %[[Q:.*]] = inf.qkv %[[X]], %[[W]] q_norm %[[QN]] k_norm %[[KN]] by @r into @g {head_dim = 16 : i64, head_eps = 1.000000e-05 : f64, heads = 2 : i64, kv_heads = 1 : i64}
   // CHECK-NEXT: inf.attention %[[Q]] over @g
   inf.block @with_head_norms(%x: tensor<?x16xf32>, %w: !inf.weight<[64, 16]> {inf.slot = "w"}, %qn: !inf.weight<[16]> {inf.slot = "qn"}, %kn: !inf.weight<[16]> {inf.slot = "kn"}, %o: !inf.weight<[16, 32]> {inf.slot = "o"}) -> tensor<?x16xf32> {
     %t = inf.linear %x, %w : (tensor<?x16xf32>, !inf.weight<[64, 16]>) -> tensor<?x64xf32>
     %q = inf.slice %t from 0 : (tensor<?x64xf32>) -> tensor<?x32xf32>
     %k = inf.slice %t from 32 : (tensor<?x64xf32>) -> tensor<?x16xf32>
     %v = inf.slice %t from 48 : (tensor<?x64xf32>) -> tensor<?x16xf32>
-    %nq = inf.rms_norm %q, %qn {eps = 1.0e-6 : f64, heads = 2 : i64} : (tensor<?x32xf32>, !inf.weight<[16]>) -> tensor<?x32xf32>
-    %nk = inf.rms_norm %k, %kn {eps = 1.0e-6 : f64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    %nq = inf.rms_norm %q, %qn {eps = 1.0e-5 : f64, heads = 2 : i64} : (tensor<?x32xf32>, !inf.weight<[16]>) -> tensor<?x32xf32>
+    %nk = inf.rms_norm %k, %kn {eps = 1.0e-5 : f64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
     %rq = inf.rope %nq by @r {heads = 2 : i64, head_dim = 16 : i64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %rk = inf.rope %nk by @r {heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
     inf.kv_append %rk, %v into @g : tensor<?x16xf32>, tensor<?x16xf32>
@@ -61,8 +61,8 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 :
     %q = inf.slice %t from 0 : (tensor<?x64xf32>) -> tensor<?x32xf32>
     %k = inf.slice %t from 32 : (tensor<?x64xf32>) -> tensor<?x16xf32>
     %v = inf.slice %t from 48 : (tensor<?x64xf32>) -> tensor<?x16xf32>
-    %nq = inf.rms_norm %q, %qn {eps = 1.0e-6 : f64} : (tensor<?x32xf32>, !inf.weight<[32]>) -> tensor<?x32xf32>
-    %nk = inf.rms_norm %k, %kn {eps = 1.0e-6 : f64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
+    %nq = inf.rms_norm %q, %qn {eps = 1.0e-5 : f64} : (tensor<?x32xf32>, !inf.weight<[32]>) -> tensor<?x32xf32>
+    %nk = inf.rms_norm %k, %kn {eps = 1.0e-5 : f64} : (tensor<?x16xf32>, !inf.weight<[16]>) -> tensor<?x16xf32>
     %rq = inf.rope %nq by @r {heads = 2 : i64, head_dim = 16 : i64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %rk = inf.rope %nk by @r {heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
     inf.kv_append %rk, %v into @g : tensor<?x16xf32>, tensor<?x16xf32>
@@ -75,7 +75,7 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 :
     %q = inf.slice %t from 0 : (tensor<?x64xf32>) -> tensor<?x32xf32>
     %k = inf.slice %t from 32 : (tensor<?x64xf32>) -> tensor<?x16xf32>
     %v = inf.slice %t from 48 : (tensor<?x64xf32>) -> tensor<?x16xf32>
-    %nq = inf.rms_norm %q, %qn {eps = 1.0e-6 : f64, heads = 2 : i64} : (tensor<?x32xf32>, !inf.weight<[16]>) -> tensor<?x32xf32>
+    %nq = inf.rms_norm %q, %qn {eps = 1.0e-5 : f64, heads = 2 : i64} : (tensor<?x32xf32>, !inf.weight<[16]>) -> tensor<?x32xf32>
     %rq = inf.rope %nq by @r {heads = 2 : i64, head_dim = 16 : i64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %rk = inf.rope %k by @r {heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
     inf.kv_append %rk, %v into @g : tensor<?x16xf32>, tensor<?x16xf32>

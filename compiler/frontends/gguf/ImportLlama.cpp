@@ -1,7 +1,8 @@
 // Models of Llama's shape: llama (with experts: Mixtral), qwen2, qwen3, qwen3moe.
 //
 // GGML rotates neighbouring rows of q and k for llama, so such files have the rows of each head
-// reordered; they are read back in the order that rotates halves. Qwen's files are as they are read.
+// reordered; they are read back in the order that rotates halves. Qwen's files are as they are
+// read.
 #include <cstring>
 
 #include "compiler/frontends/Suggest.h"
@@ -26,8 +27,9 @@ void importFrequencyDivisors(GgufImport &in, RopeDesc &rope, uint64_t headDim) {
   if (!tensor)
     return;
   if (rope.type != "default")
-    fail(ErrorCode::BadInput, "{}: tensor \"{}\" together with rope scaling of type {}; expected one",
-         in.file.path(), name, rope.type);
+    fail(ErrorCode::BadInput,
+         "{}: tensor \"{}\" together with rope scaling of type {}; expected one", in.file.path(),
+         name, rope.type);
   if (tensor->type->stored() != WeightFormat::F32 || tensor->elements() != headDim / 2 ||
       tensor->bytes.size() != headDim / 2 * sizeof(float))
     fail(ErrorCode::BadInput, "{}: tensor \"{}\" is {} [{}], expected {} numbers in F32",

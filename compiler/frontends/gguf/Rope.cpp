@@ -53,9 +53,9 @@ RopeDesc importGgufRope(GgufImport &in, bool truncate) {
   else if (type == "none" || type == "linear")
     importLinear(in, rope);
   else
-    in.metadata.refuse(
-        in.key("rope.scaling.type"),
-        fmt::format("is {}, which is not implemented; known: none, linear, yarn", quoteShort(type)));
+    in.metadata.refuse(in.key("rope.scaling.type"),
+                       fmt::format("is {}, which is not implemented; known: none, linear, yarn",
+                                   quoteShort(type)));
   if (rope.type == "yarn")
     mustBe(in, "rope.scale_linear", 1);
   mustBe(in, "rope.scaling.attn_factor", 1);

@@ -211,4 +211,49 @@ GgufBuilder smallLlama() {
   return file.tensor("output_norm.weight", {256}, tF32, random);
 }
 
+GgufBuilder smallRelative(const std::string &architecture) {
+  std::mt19937_64 random(3);
+  GgufBuilder file;
+  common(file, architecture);
+  const std::string p = architecture + ".";
+  const bool experts = architecture == "qwen3moe" || architecture == "llama";
+  file.number(p + "embedding_length", 64).number(p + "feed_forward_length", 96);
+  file.number(p + "attention.key_length", 24).number(p + "attention.value_length", 24);
+  file.real(p + "rope.freq_base", 1e6f);
+  if (experts)
+    file.number(p + "expert_count", 4).number(p + "expert_used_count", 2);
+  if (architecture == "qwen3moe")
+    file.number(p + "expert_feed_forward_length", 32);
+  const uint64_t forward = architecture == "qwen3moe" ? 32 : 96;
+  tokenizer(file, {"<|endoftext|>", "<|im_start|>", "<|im_end|>"});
+  file.text("tokenizer.ggml.pre", "gpt-2").number("tokenizer.ggml.eos_token_id", 6);
+  file.tensor("token_embd.weight", {64, 8}, tF32, random);
+  for (const std::string b : {"blk.0.", "blk.1."}) {
+    for (const std::string norm : {"attn_norm", "ffn_norm"})
+      file.tensor(b + norm + ".weight", {64}, tF32, random);
+    for (const std::string linear : {"attn_q", "attn_k", "attn_v"}) {
+      const uint64_t rows = linear == "attn_q" ? 96 : 48;
+      file.tensor(b + linear + ".weight", {64, rows}, tF32, random);
+      if (architecture == "qwen2")
+        file.tensor(b + linear + ".bias", {rows}, tF32, random);
+    }
+    file.tensor(b + "attn_output.weight", {96, 64}, tF32, random);
+    if (architecture.starts_with("qwen3"))
+      for (const std::string norm : {"attn_q_norm", "attn_k_norm"})
+        file.tensor(b + norm + ".weight", {24}, tF32, random);
+    if (experts)
+      file.tensor(b + "ffn_gate_inp.weight", {64, 4}, tF32, random);
+    for (const std::string linear : {"ffn_gate", "ffn_up", "ffn_down"}) {
+      const uint64_t rows = linear == "ffn_down" ? 64 : forward;
+      const uint64_t columns = linear == "ffn_down" ? forward : 64;
+      if (experts)
+        file.tensor(b + linear + "_exps.weight", {columns, rows, 4}, tF32, random);
+      else
+        file.tensor(b + linear + ".weight", {columns, rows}, tF32, random);
+    }
+  }
+  file.tensor("output_norm.weight", {64}, tF32, random);
+  return file.tensor("output.weight", {64, 8}, tF32, random);
+}
+
 } // namespace inf::test

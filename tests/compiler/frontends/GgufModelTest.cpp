@@ -46,6 +46,16 @@ std::vector<float> rowsOf(const GgufModel &model, const std::string &weight) {
   return {};
 }
 
+/// 4 heads on 2, with the rope that all importers make.
+AttentionDesc attentionOf(uint64_t headDim) {
+  AttentionDesc attention;
+  attention.heads = 4;
+  attention.kvHeads = 2;
+  attention.headDim = headDim;
+  attention.rope = "main";
+  return attention;
+}
+
 TEST(ReadGguf, gptOssIsDescribedAsItsPublishedConfigurationDoes) {
   const Written written(smallGptOss());
   const GgufModel model = readGguf(written.path());
@@ -57,10 +67,21 @@ TEST(ReadGguf, gptOssIsDescribedAsItsPublishedConfigurationDoes) {
   EXPECT_EQ(desc.normEps, 1e-5); // not 9.99999975e-6, the f32 in the file
   EXPECT_EQ(desc.vocabulary, 12u);
   EXPECT_FALSE(desc.tiedEmbeddings);
-  const RopeDesc rope = {"yarn", 150000, 32, 32, 1, 4096, false, {}};
+  RopeDesc rope;
+  rope.type = "yarn";
+  rope.theta = 150000;
+  rope.factor = 32;
+  rope.originalContext = 4096;
+  rope.truncate = false;
   EXPECT_EQ(desc.ropes.at("main"), rope);
-  AttentionDesc attention{4, 2, 16, 0, true, true, true, {}, "main"};
-  const MoeDesc moe{4, 2, 32, true, true, {"swiglu_clamped", 7, 1.702}};
+  AttentionDesc attention = attentionOf(16);
+  attention.bias = attention.outputBias = attention.sinks = true;
+  MoeDesc moe;
+  moe.experts = 4;
+  moe.topK = 2;
+  moe.intermediate = 32;
+  moe.routerBias = moe.expertBias = true;
+  moe.activation = {"swiglu_clamped", 7, 1.702};
   EXPECT_EQ(desc.blocks.at("full"), (BlockDesc{attention, {}, moe}));
   attention.window = 128;
   EXPECT_EQ(desc.blocks.at("sliding"), (BlockDesc{attention, {}, moe}));
@@ -109,11 +130,7 @@ TEST(ReadGguf, llamaIsDescribedAndItsHeadTied) {
   EXPECT_EQ(desc.architecture, "llama");
   EXPECT_TRUE(desc.tiedEmbeddings);
   EXPECT_EQ(desc.ropes.at("main"), RopeDesc{});
-  AttentionDesc attention;
-  attention.heads = 4;
-  attention.kvHeads = 2;
-  attention.headDim = 64;
-  attention.rope = "main";
+  const AttentionDesc attention = attentionOf(64);
   EXPECT_EQ(desc.blocks.at("layer"), (BlockDesc{attention, MlpDesc{512, false, {}}, {}}));
   EXPECT_EQ(desc.layers.size(), 2u);
   EXPECT_THAT(desc.eosTokens, ElementsAre(5, 6));
@@ -137,6 +154,75 @@ TEST(ReadGguf, biasesOfLlamaAreSeenByTheirTensors) {
   const std::vector<float> bias = rowsOf(model, "layers.0.attention.q.bias");
   EXPECT_EQ(bias[64 + 1], stored[64 + 2]); // head 1: rows 2i, then 2i + 1
   EXPECT_EQ(bias[64 + 32], stored[64 + 1]);
+}
+
+TEST(ReadGguf, relativesOfLlamaAreDescribedByTheirTensors) {
+  for (const std::string architecture : {"qwen2", "qwen3", "qwen3moe", "llama"}) {
+    SCOPED_TRACE(architecture);
+    const Written written(smallRelative(architecture));
+    const ModelDesc desc = readGguf(written.path()).desc;
+    const BlockDesc &block = desc.blocks.at("layer");
+    EXPECT_EQ(desc.architecture, architecture == "qwen3moe" ? "qwen3_moe" : architecture);
+    EXPECT_EQ(block.attention.headDim, 24u);
+    EXPECT_EQ(block.attention.bias, architecture == "qwen2");
+    EXPECT_EQ(block.attention.qkNorm, architecture.starts_with("qwen3"));
+    EXPECT_EQ(block.moe.has_value(), architecture == "qwen3moe" || architecture == "llama");
+    if (block.moe) {
+      EXPECT_EQ(block.moe->topK, 2u);
+      EXPECT_EQ(block.moe->intermediate, architecture == "llama" ? 96u : 32u);
+    }
+  }
+}
+
+/// GGML rotates neighbours for llama and halves for the others: only llama's rows are put in order.
+TEST(ReadGguf, rowsOfQueriesAreReorderedForLlamaAlone) {
+  for (const std::string architecture : {"llama", "qwen3"}) {
+    const GgufBuilder builder = smallRelative(architecture);
+    const Written written(builder);
+    std::vector<float> stored(96 * 64);
+    GgufBuilder copy = builder;
+    std::memcpy(stored.data(), copy.at("blk.0.attn_q.weight").bytes.data(), stored.size() * 4);
+    const std::vector<float> rows = rowsOf(readGguf(written.path()), "layers.0.attention.q.weight");
+    const size_t second = architecture == "llama" ? 2 : 1; // of head 0, where row 1 comes from
+    EXPECT_EQ(rows[64], stored[second * 64]) << architecture;
+    EXPECT_EQ(rows == stored, architecture == "qwen3");
+  }
+}
+
+TEST(ReadGguf, frequencyDivisorsOfLlama31AreARopeOfTheirOwn) {
+  GgufBuilder builder = smallLlama();
+  std::string divisors;
+  for (int i = 0; i < 32; ++i)
+    divisors += raw(1 + float(i) / 4);
+  builder.tensors.push_back({"rope_freqs.weight", {32}, tF32, divisors});
+  const Written written(builder);
+  const RopeDesc rope = readGguf(written.path()).desc.ropes.at("main");
+  EXPECT_EQ(rope.type, "divided");
+  ASSERT_EQ(rope.divisors.size(), 32u);
+  EXPECT_EQ(rope.divisors[5], 2.25);
+  EXPECT_THAT(refusal(builder, [](GgufBuilder &b) { b.real("llama.rope.scaling.factor", 2); }),
+              HasSubstr("together with rope scaling of type linear"));
+  EXPECT_THAT(refusal(builder, [](GgufBuilder &b) { b.at("rope_freqs.weight").dimensions = {16}; }),
+              HasSubstr("expected 32 numbers"));
+}
+
+TEST(ReadGguf, expertsOfOlderFilesAreATensorEach) {
+  const GgufBuilder stacked = smallRelative("llama");
+  GgufBuilder builder = stacked, copy = stacked;
+  for (const std::string b : {"blk.0.", "blk.1."})
+    for (const std::string linear : {"ffn_gate", "ffn_up", "ffn_down"}) {
+      const GgufBuilder::Tensor all = copy.at(b + linear + "_exps.weight");
+      builder.removeTensor(all.name);
+      const size_t bytes = all.bytes.size() / 4;
+      for (size_t expert = 0; expert < 4; ++expert)
+        builder.tensors.push_back({b + linear + "." + std::to_string(expert) + ".weight",
+                                   {all.dimensions[0], all.dimensions[1]},
+                                   tF32,
+                                   all.bytes.substr(expert * bytes, bytes)});
+    }
+  const Written newer(stacked), older(builder);
+  for (const char *weight : {"layers.1.moe.gate_up.weight", "layers.1.moe.down.weight"})
+    EXPECT_EQ(rowsOf(readGguf(older.path()), weight), rowsOf(readGguf(newer.path()), weight));
 }
 
 TEST(ReadGguf, convertedTypesAreNamedInTheNotesAndReadAsTheirValues) {

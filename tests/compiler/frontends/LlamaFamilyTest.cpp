@@ -38,7 +38,8 @@ json configOf(const std::string &type) {
   if (type == "mixtral")
     config.update({{"num_local_experts", 3}, {"num_experts_per_tok", 2}});
   if (type == "qwen3_moe")
-    config.update(json::parse(R"({"num_experts": 5, "num_experts_per_tok": 2, "norm_topk_prob": true,
+    config.update(
+        json::parse(R"({"num_experts": 5, "num_experts_per_tok": 2, "norm_topk_prob": true,
                                   "moe_intermediate_size": 32, "decoder_sparse_step": 1,
                                   "mlp_only_layers": []})"));
   return config;
@@ -149,7 +150,8 @@ TEST(LlamaFamily, layerTypesGoBeforeTheOtherKeys) {
   const ModelDesc desc = import(
       with("qwen2", {{"layer_types", sliding}, {"sliding_window", 8}, {"max_window_layers", 1}}));
   EXPECT_THAT(desc.layers, ElementsAre("sliding", "full", "full", "sliding"));
-  EXPECT_THAT(refusal(with("llama", {{"layer_types", sliding}})), HasSubstr("full_attention alone"));
+  EXPECT_THAT(refusal(with("llama", {{"layer_types", sliding}})),
+              HasSubstr("full_attention alone"));
   EXPECT_THAT(refusal(with("qwen2", {{"layer_types", sliding}})), HasSubstr("sliding_window"));
   EXPECT_THAT(refusal(with("qwen2", {{"layer_types", json::array({"full_attention"})}})),
               HasSubstr("expected num_hidden_layers (4) entries"));
@@ -294,6 +296,20 @@ TEST_F(FamilyCheckpoint, refusesTwoModelsInOne) {
               AllOf(HasSubstr("2 tensors named ...embed_tokens.weight"), HasSubstr("vision.")));
 }
 
+TEST_F(FamilyCheckpoint, mayHoldATiedHeadOnceMoreIfItIsTheSame) {
+  const json tied = with("qwen3", {{"tie_word_embeddings", true}});
+  write(configOf("qwen3"), [](std::string name) { return name; });
+  directory.write("config.json", tied.dump());
+  expectFits();
+  const std::vector<WeightDecl> decls = weightDecls(import(configOf("qwen3")));
+  writeZeroCheckpoint(directory, decls, [](const std::string &name, DType stored) {
+    return name == "lm_head.weight" ? DType::F16 : stored;
+  });
+  EXPECT_THAT(
+      badInput([&] { importHuggingFace(directory.path()); }),
+      AllOf(HasSubstr("tie_word_embeddings"), HasSubstr("differs from model.embed_tokens")));
+}
+
 TEST_F(FamilyCheckpoint, hasATensorForEachExpert) {
   for (const char *type : {"mixtral", "qwen3_moe"}) {
     write(configOf(type), [](std::string name) { return name; });
@@ -329,17 +345,16 @@ TEST_F(FamilyCheckpoint, listsTheExpertThatIsMissing) {
   fewer["num_local_experts"] = 4;
   directory.write("config.json", fewer.dump());
   const ModelDesc desc = importHuggingFace(directory.path());
-  EXPECT_THAT(badInput([&] {
-                checkCheckpoint(weightDecls(desc), *Checkpoint::open(directory.path()));
-              }),
-              HasSubstr("experts.3.w1.weight"));
+  EXPECT_THAT(
+      badInput([&] { checkCheckpoint(weightDecls(desc), *Checkpoint::open(directory.path())); }),
+      HasSubstr("experts.3.w1.weight"));
 }
 
 TEST(LlamaFamily, sharedCheckpointsOfEveryFamilyFit) {
   if (!std::filesystem::exists(inSource("../shared")))
     GTEST_SKIP() << "the ../shared folder is not here";
-  for (const char *family : {"llama", "llama3_rope", "mistral_window", "mixtral", "qwen2", "qwen3",
-                             "qwen3_moe"}) {
+  for (const char *family :
+       {"llama", "llama3_rope", "mistral_window", "mixtral", "qwen2", "qwen3", "qwen3_moe"}) {
     SCOPED_TRACE(family);
     const ModelDesc desc = readModel(inSource(std::string("../shared/families/") + family));
     EXPECT_NO_THROW(checkCheckpoint(weightDecls(desc), *Checkpoint::open(desc.weightsDirectory)));

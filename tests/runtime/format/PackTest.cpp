@@ -83,6 +83,49 @@ TEST(Pack, PartsOfDifferentFormatsAreJoinedAcrossPanelBorders) {
   expectRoundTrip(weight, {WeightFormat::F32, PackedLayout::Panel16});
 }
 
+/// Cuts each tensor of the weight into one for each expert, named by "{expert}".
+void cutByExpert(SampleWeight &weight) {
+  for (WeightPart &part : weight.decl.parts)
+    for (std::string *name : {&part.tensor, &part.scales}) {
+      if (name->empty())
+        continue;
+      const std::vector<uint8_t> whole = weight.source.tensors.at(*name);
+      const size_t bytes = whole.size() / weight.decl.experts;
+      for (uint64_t expert = 0; expert < weight.decl.experts; ++expert)
+        weight.source.tensors["expert." + std::to_string(expert) + "." + *name] = {
+            whole.begin() + ptrdiff_t(expert * bytes),
+            whole.begin() + ptrdiff_t((expert + 1) * bytes)};
+      weight.source.tensors.erase(*name);
+      *name = "expert.{expert}." + *name;
+    }
+}
+
+TEST(Pack, ExpertsOfATensorEachPackLikeThoseOfOneTensor) {
+  std::mt19937_64 random(17);
+  const SampleShape shapes[] = {
+      {WeightFormat::F32, 3, 40, 64},
+      {WeightFormat::BF16, 3, 40, 64, true},
+      {WeightFormat::F16, 3, 40, 64, false, true},
+      {WeightFormat::MXFP4, 3, 40, 64},
+      {WeightFormat::INT8, 3, 40, 64, false, false, true},
+  };
+  for (const SampleShape &shape : shapes) {
+    SCOPED_TRACE(std::string(weightFormatName(shape.stored)) + ", seed 17");
+    SampleWeight weight = makeSample(shape, random);
+    const PackedSpec spec{shape.stored, PackedLayout::Panel16};
+    const std::vector<uint8_t> whole = packAll(weight.decl, spec, weight.source);
+    cutByExpert(weight);
+    EXPECT_EQ(packAll(weight.decl, spec, weight.source), whole);
+  }
+}
+
+TEST(Pack, MarksOfExpertsStandInBothNamesOrInNone) {
+  std::mt19937_64 random(18);
+  SampleWeight weight = makeSample({WeightFormat::MXFP4, 2, 16, 32}, random);
+  weight.decl.parts[0].scales = "expert.{expert}.scales";
+  EXPECT_THAT(whyMalformed(weight.decl).value_or(""), testing::HasSubstr("in both names"));
+}
+
 TEST(Pack, GateAndUpRowsOfAnInterleavedTensorAlternateByPanel) {
   SampleWeight weight;
   weight.decl = {"gate_up", 1, 40, 1, {{"t", "", WeightFormat::F32, 40, false, true}}};

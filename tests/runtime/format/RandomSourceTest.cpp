@@ -108,6 +108,17 @@ TEST(RandomSource, BlocksAreTheBytesOfEveryMachineAndRelease) {
   EXPECT_THAT(first("int4a"), testing::ElementsAre(96, 156, 26, 40, 195, 95));
 }
 
+TEST(RandomSource, ExpertsOfATensorEachHaveBytesOfTheirOwn) {
+  const WeightDecl decl{
+      "experts", 3, 16, 32, {{"e.{expert}", "", WeightFormat::BF16, 16, false, false}}};
+  const auto source = makeRandomSource(7, {decl});
+  std::vector<uint8_t> first(1024), last(1024);
+  source->read("e.0", 0, first);
+  source->read("e.2", 0, last);
+  EXPECT_NE(first, last);
+  expectFailure(ErrorCode::BadInput, {"e.3"}, [&] { source->read("e.3", 0, first); });
+}
+
 TEST(RandomSource, SeedAndTensorNameChangeTheBytes) {
   const auto decls = sampleDecls();
   std::vector<uint8_t> a(64), b(64), c(64);
