@@ -62,6 +62,9 @@ public:
 
 private:
   int32_t choose(std::span<const float> logits, float highest);
+  int32_t drawByMirostat();
+  int32_t highestAfterChanges(std::span<const float> row) const;
+  void requireKnown(int32_t id) const;
 
   SamplingOptions options;
   Random random;
