@@ -1,5 +1,6 @@
 #include "runtime/tools/SamplingFlags.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "runtime/base/Error.h"
@@ -17,8 +18,8 @@ const std::string_view samplingHelp =
   --presence-penalty P, --frequency-penalty F
                      of tokens in the answer: once, for each time (0)
   --dry-multiplier M, --dry-base B, --dry-allowed-length L, --dry-window N
-                     M * B^(length - L) off what repeats a run (0, 1.75, 2, 4096)
-  --dry-breaker TEXT ends runs; may be repeated; none: no breaker (line end : " *)
+                     M * B^(length - L) off what repeats runs (0, 1.75, 2, 4096)
+  --dry-breaker TEXT ends runs; may be repeated, or none (line end, and : " *)
   --temperature T    0: the likeliest token; all below then plays no part (0)
   --top-n-sigma N    within N standard deviations of the best logit (0: off)
   --top-k K, --typical-p P, --top-p P, --min-p P      (0, 1, 1, 0: off)
@@ -97,9 +98,9 @@ void checkSamplingFlags(SamplingFlags &flags) {
   flags.options.logitBias.clear();
   for (const std::string &text : flags.biases)
     flags.options.logitBias.push_back(parseBias(text));
-  for (const std::string &text : breakerTexts(flags))
-    if (text.empty())
-      fail(ErrorCode::Usage, "--dry-breaker is empty, expected a text, or none for no breaker");
+  std::vector<std::string> given = flags.breakers.value_or(std::vector<std::string>{"none"});
+  if (given.empty() || std::find(given.begin(), given.end(), "") != given.end())
+    fail(ErrorCode::Usage, "--dry-breaker is empty, expected a text, or none for no breaker");
   flags.options.validate();
 }
 
