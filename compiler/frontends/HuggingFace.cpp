@@ -146,6 +146,16 @@ fs::path normalDirectory(const std::string &directory) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+std::unique_ptr<Checkpoint> openCheckpoint(const fs::path &path, const JsonProblems *problems) {
+  try {
+    return Checkpoint::open(path.string());
+  } catch (const Error &) {
+    if (!problems)
+      throw;
+    return nullptr; // who collects problems looks at the checkpoint by itself
+  }
+}
+
 std::string pathIfThere(const fs::path &path) { return isThere(path) ? path.string() : ""; }
 
 } // namespace
@@ -185,16 +195,16 @@ void addPlainRule(ModelDesc &desc, const HuggingFaceModel &model, const std::str
   });
 }
 
-ModelDesc importHuggingFace(const std::string &directory) {
+ModelDesc importHuggingFace(const std::string &directory, std::vector<std::string> *problems) {
   fs::path path = normalDirectory(directory);
   std::string configPath = (path / "config.json").string();
   Json json = parseJson(readJsonFile(configPath), configPath);
-  HuggingFaceModel model{JsonObject(json, {configPath, ""}, JsonObject::Nulls::Absent)};
+  HuggingFaceModel model{JsonObject(json, {configPath, "", problems}, JsonObject::Nulls::Absent)};
   const Importer &importer = findImporter(model.config);
   std::unique_ptr<Checkpoint> checkpoint;
   ModelDesc desc;
   if (hasSafetensors(path)) {
-    checkpoint = Checkpoint::open(path.string());
+    checkpoint = openCheckpoint(path, problems);
     desc.weightsDirectory = path.string();
   }
   model.checkpoint = checkpoint.get();
@@ -205,6 +215,7 @@ ModelDesc importHuggingFace(const std::string &directory) {
   importTokens(model.config, path, desc);
   desc.tokenizerPath = pathIfThere(path / "tokenizer.json");
   desc.chatTemplatePath = pathIfThere(path / "chat_template.jinja");
+  failIfAny(problems);
   validate(desc);
   return desc;
 }

@@ -99,14 +99,37 @@ JsonPlace JsonPlace::child(std::string_view key) const {
   auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   bool simple = key.size() <= 60 && std::all_of(key.begin(), key.end(), plain);
   std::string name = simple ? std::string(key) : fmt::format("[{}]", quoteShort(key));
-  return {source, path.empty() || !simple ? path + name : path + "." + name};
+  return {source, path.empty() || !simple ? path + name : path + "." + name, problems};
 }
 
 JsonPlace JsonPlace::item(size_t index) const {
-  return {source, fmt::format("{}[{}]", path, index)};
+  return {source, fmt::format("{}[{}]", path, index), problems};
 }
 
 std::string JsonPlace::text() const { return path.empty() ? source : source + ": " + path; }
+
+void refuseAt(const JsonPlace &place, const std::string &message) {
+  if (!place.problems)
+    fail(ErrorCode::BadInput, "{}", message);
+  place.problems->push_back(message);
+}
+
+void failIfAny(JsonProblems *problems) {
+  if (!problems || problems->empty())
+    return;
+  std::string last = std::move(problems->back());
+  problems->pop_back();
+  fail(ErrorCode::BadInput, "{}", last);
+}
+
+namespace {
+
+void refuseType(const Json &value, const JsonPlace &place, std::string_view expected) {
+  refuseAt(place,
+           fmt::format("{}: expected {}, found {}", place.text(), expected, describe(value)));
+}
+
+} // namespace
 
 void failType(const Json &value, const JsonPlace &place, std::string_view expected) {
   fail(ErrorCode::BadInput, "{}: expected {}, found {}", place.text(), expected, describe(value));
@@ -115,27 +138,31 @@ void failType(const Json &value, const JsonPlace &place, std::string_view expect
 uint64_t jsonCount(const Json &value, const JsonPlace &place) {
   bool whole =
       value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
-  if (!whole)
-    failType(value, place, "a whole number of at least 0");
-  return value.get<uint64_t>();
+  if (whole)
+    return value.get<uint64_t>();
+  refuseType(value, place, "a whole number of at least 0");
+  return 1;
 }
 
 double jsonNumber(const Json &value, const JsonPlace &place) {
-  if (!value.is_number() || !std::isfinite(value.get<double>()))
-    failType(value, place, "a number");
-  return value.get<double>();
+  if (value.is_number() && std::isfinite(value.get<double>()))
+    return value.get<double>();
+  refuseType(value, place, "a number");
+  return 1;
 }
 
 bool jsonFlag(const Json &value, const JsonPlace &place) {
-  if (!value.is_boolean())
-    failType(value, place, "true or false");
-  return value.get<bool>();
+  if (value.is_boolean())
+    return value.get<bool>();
+  refuseType(value, place, "true or false");
+  return false;
 }
 
 std::string jsonText(const Json &value, const JsonPlace &place) {
-  if (!value.is_string())
-    failType(value, place, "a string");
-  return value.get<std::string>();
+  if (value.is_string())
+    return value.get<std::string>();
+  refuseType(value, place, "a string");
+  return "";
 }
 
 const Json &jsonArray(const Json &value, const JsonPlace &place) {
@@ -168,20 +195,33 @@ const Json *JsonObject::find(std::string_view key) {
   return &*found;
 }
 
+const Json *JsonObject::findRequired(std::string_view key) {
+  const Json *found = find(key);
+  if (!found)
+    refuseAt(place, fmt::format("{}: missing; this key has no default, add it", at(key).text()));
+  return found;
+}
+
 const Json &JsonObject::require(std::string_view key) {
   if (const Json *found = find(key))
     return *found;
   fail(ErrorCode::BadInput, "{}: missing; this key has no default, add it", at(key).text());
 }
 
-uint64_t JsonObject::count(std::string_view key) { return jsonCount(require(key), at(key)); }
+uint64_t JsonObject::count(std::string_view key) {
+  const Json *found = findRequired(key);
+  return found ? jsonCount(*found, at(key)) : 1;
+}
 
 uint64_t JsonObject::count(std::string_view key, uint64_t fallback) {
   const Json *found = find(key);
   return found ? jsonCount(*found, at(key)) : fallback;
 }
 
-double JsonObject::number(std::string_view key) { return jsonNumber(require(key), at(key)); }
+double JsonObject::number(std::string_view key) {
+  const Json *found = findRequired(key);
+  return found ? jsonNumber(*found, at(key)) : 1;
+}
 
 double JsonObject::number(std::string_view key, double fallback) {
   return optionalNumber(key).value_or(fallback);
@@ -197,7 +237,10 @@ bool JsonObject::flag(std::string_view key, bool fallback) {
   return found ? jsonFlag(*found, at(key)) : fallback;
 }
 
-std::string JsonObject::text(std::string_view key) { return jsonText(require(key), at(key)); }
+std::string JsonObject::text(std::string_view key) {
+  const Json *found = findRequired(key);
+  return found ? jsonText(*found, at(key)) : "";
+}
 
 std::string JsonObject::text(std::string_view key, std::string_view fallback) {
   const Json *found = find(key);
@@ -211,8 +254,8 @@ JsonObject JsonObject::object(std::string_view key) {
 void JsonObject::refuseUnknownKeys() const {
   for (const auto &[key, ignored] : value->items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      fail(ErrorCode::BadInput, "{}: unknown key{}; known here: {}", at(key).text(),
-           suggestion(key, known), firstNames(known, known.size()));
+      refuseAt(place, fmt::format("{}: unknown key{}; known here: {}", at(key).text(),
+                                  suggestion(key, known), firstNames(known, known.size())));
 }
 
 } // namespace inf

@@ -22,13 +22,24 @@ std::string readJsonFile(const std::string &path);
 /// deeper than 32, a key given twice, text that is not UTF-8, or a number beyond a double's range.
 Json parseJson(const std::string &text, const std::string &source);
 
+/// What is wrong with a document, when all of it is wanted at once.
+using JsonProblems = std::vector<std::string>;
+
 /// A place in a JSON document, for messages: "config.json: rope_scaling.factor".
 struct JsonPlace {
   std::string source, path;
+  /// Where set, missing keys, wrong types and unknown keys below this place are noted here instead
+  /// of failing, and reading goes on with 1, false or "". Whoever set it fails in the end.
+  JsonProblems *problems = nullptr;
   JsonPlace child(std::string_view key) const;
   JsonPlace item(size_t index) const;
   std::string text() const;
 };
+
+/// Notes the message where the place collects problems, else fails with BadInput.
+void refuseAt(const JsonPlace &place, const std::string &message);
+/// The last of the problems, as an Error; nothing when there are none.
+void failIfAny(JsonProblems *problems);
 
 // Each fails with BadInput ("expected a whole number, found a string ...") at `place`.
 uint64_t jsonCount(const Json &value, const JsonPlace &place); ///< whole, 0 .. 2^64-1
@@ -50,7 +61,8 @@ public:
   };
   JsonObject(const Json &value, JsonPlace place, Nulls nulls = Nulls::Values);
 
-  const Json *find(std::string_view key); ///< nullptr when absent
+  const Json *find(std::string_view key);         ///< nullptr when absent
+  const Json *findRequired(std::string_view key); ///< nullptr when absent and noted
   const Json &require(std::string_view key);
   uint64_t count(std::string_view key);
   uint64_t count(std::string_view key, uint64_t fallback);

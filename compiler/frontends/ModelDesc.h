@@ -137,7 +137,7 @@ void validate(const ModelDesc &desc);
 /// place (a syntax error, an unknown key, a wrong type, a missing key, what validate() refuses).
 ModelDesc parseModelJson(const std::string &text, const std::string &baseDirectory);
 /// The same from a file of at most 4 MiB; Io when it cannot be read.
-ModelDesc readModelJson(const std::string &path);
+ModelDesc readModelJson(const std::string &path, std::vector<std::string> *problems = nullptr);
 /// Paths below the same top directory as `baseDirectory` are written relative to it.
 /// parse(write(x)) == x, but for fields that x's types do not use (yarn's in a default rope).
 /// Fails with BadInput when `desc` is not valid.
@@ -150,11 +150,16 @@ std::string writeModelJson(const ModelDesc &desc, const std::string &baseDirecto
 /// safetensors, from config.json (bf16, experts by quantization_config), and weightsDirectory stays
 /// "". The stop set is the union of both configs' eos ids. Fails with Io when config.json cannot be
 /// read, else with BadInput naming file, key, value and the known ones.
-ModelDesc importHuggingFace(const std::string &directory);
+ModelDesc importHuggingFace(const std::string &directory,
+                            std::vector<std::string> *problems = nullptr);
 
 /// A checkpoint directory or a model.json, decided by what `path` is. Fails with Io when there is
 /// nothing, BadInput for files of other kinds.
-ModelDesc readModel(const std::string &path);
+///
+/// With `problems`, reading goes on after missing keys, wrong types and unknown keys, and notes
+/// each there but the last, which is what the Error says; a checkpoint that cannot be opened
+/// counts as none.
+ModelDesc readModel(const std::string &path, std::vector<std::string> *problems = nullptr);
 
 /// Every tensor the description needs is there with the right dtype and shape and nothing is left
 /// over; fails with BadInput listing the first ten missing, extra and mismatched names and counts

@@ -256,8 +256,9 @@ void parseFacts(JsonObject &root, ModelDesc &desc) {
   desc.tiedEmbeddings = root.flag("tied_embeddings", false);
 }
 
-ModelDesc parseDescription(const Json &json, const std::string &source, const std::string &base) {
-  JsonObject root(json, {source, ""});
+ModelDesc parseDescription(const Json &json, const std::string &source, const std::string &base,
+                           JsonProblems *problems) {
+  JsonObject root(json, {source, "", problems});
   ModelDesc desc;
   checkFormat(root);
   parseFacts(root, desc);
@@ -275,23 +276,25 @@ ModelDesc parseDescription(const Json &json, const std::string &source, const st
   parseTokens(root, desc);
   parsePaths(root, desc, base);
   root.refuseUnknownKeys();
+  failIfAny(problems);
   validate(desc);
   return desc;
 }
 
-ModelDesc parseNamed(const std::string &text, const std::string &source, const std::string &base) {
-  return parseDescription(parseJson(text, source), source, base);
+ModelDesc parseNamed(const std::string &text, const std::string &source, const std::string &base,
+                     JsonProblems *problems) {
+  return parseDescription(parseJson(text, source), source, base, problems);
 }
 
 } // namespace
 
 ModelDesc parseModelJson(const std::string &text, const std::string &baseDirectory) {
-  return parseNamed(text, "model.json", baseDirectory);
+  return parseNamed(text, "model.json", baseDirectory, nullptr);
 }
 
-ModelDesc readModelJson(const std::string &path) {
+ModelDesc readModelJson(const std::string &path, std::vector<std::string> *problems) {
   std::string base = std::filesystem::path(path).parent_path().string();
-  return parseNamed(readJsonFile(path), path, base.empty() ? "." : base);
+  return parseNamed(readJsonFile(path), path, base.empty() ? "." : base, problems);
 }
 
 } // namespace inf

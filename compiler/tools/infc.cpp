@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "codegen/Target.h"
+#include "compiler/check/Check.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Inspect.h"
 #include "compiler/driver/Reference.h"
@@ -26,16 +27,16 @@ constexpr char version[] = "infc 0.1.0";
 /// may end the work nor a message its exit code.
 void say(const std::string &line) { std::fputs(fmt::format("infc: {}\n", line).c_str(), stderr); }
 
-/// Progress of packing on a terminal; silent in a pipe.
-Progress terminalProgress() {
+/// Progress on a terminal; silent in a pipe.
+Progress terminalProgress(const char *what = "packing weights") {
   if (!::isatty(STDERR_FILENO))
     return {};
-  return [last = -1](uint64_t done, uint64_t total) mutable {
+  return [what, last = -1](uint64_t done, uint64_t total) mutable {
     int percent = total ? int(done * 100 / total) : 100;
     if (percent == last)
       return;
     last = percent;
-    fmt::print(stderr, "\rpacking weights {:3}% of {:.2f} GB{}", percent, double(total) / 1e9,
+    fmt::print(stderr, "\r{} {:3}% of {:.2f} GB{}", what, percent, double(total) / 1e9,
                percent == 100 ? "\n" : "");
   };
 }
@@ -104,6 +105,33 @@ void addImport(CLI::App &app, std::string &directory, std::string &output) {
     file.append({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
     file.commit();
   });
+}
+
+struct CheckFlags {
+  std::string path;
+  bool json = false, noValues = false;
+  CheckOptions options;
+};
+
+void addCheck(CLI::App &app, CheckFlags &flags) {
+  CLI::App *command =
+      app.add_subcommand("check", "list everything that is wrong with a model, without compiling");
+  command->add_option("model", flags.path, "checkpoint directory, .gguf or model.json")->required();
+  command->add_flag("--no-values", flags.noValues, "don't look for NaN and infinities in weights");
+  command->add_flag("--json", flags.json, "as JSON");
+  command->add_option("--threads", flags.options.threads, "threads that look at values")
+      ->check(CLI::Range(1, 256));
+  command->footer("example: infc check gpt-oss-20b/\nexit code: 4 when there is a problem");
+}
+
+/// The exit code: a problem is an answer, not a failure of this command.
+int runCheck(CheckFlags &flags) {
+  flags.options.values = !flags.noValues;
+  if (auto show = terminalProgress("values, in f32:"))
+    flags.options.progress = [show](uint64_t done, uint64_t total) { show(done * 4, total * 4); };
+  ModelReport report = checkModel(flags.path, flags.options);
+  fmt::print("{}", flags.json ? reportJson(report) : reportText(report));
+  return report.problems.empty() ? 0 : int(ErrorCode::BadInput);
 }
 
 struct InspectFlags {
@@ -204,21 +232,27 @@ int run(int argc, char **argv) {
   compileFlags.options.threads = std::max(1u, std::thread::hardware_concurrency());
   InspectFlags inspectFlags;
   ReferenceFlags referenceFlags;
+  CheckFlags checkFlags;
+  checkFlags.options.threads = std::max(1u, std::thread::hardware_concurrency());
   std::string importDirectory, importOutput;
   addCompile(app, compileFlags);
   addImport(app, importDirectory, importOutput);
+  addCheck(app, checkFlags);
   addInspect(app, inspectFlags);
   addReference(app, referenceFlags);
   addLists(app);
+  int code = 0;
   try {
     app.parse(argc, argv);
+    if (app.got_subcommand("check"))
+      code = runCheck(checkFlags);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : int(ErrorCode::Usage);
   }
   if (std::fflush(stdout) != 0)
     fail(ErrorCode::Io, "writing to standard output failed: {}; free space or write elsewhere",
          errnoText(errno));
-  return 0;
+  return code;
 }
 
 } // namespace

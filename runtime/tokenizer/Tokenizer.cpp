@@ -41,8 +41,12 @@ std::string_view Tokenizer::tokenBytes(int32_t id) const {
   return parts->decoder.bytes(parts->tokens, id);
 }
 
+bool Tokenizer::hasToken(int32_t id) const {
+  return id >= 0 && id < vocabularySize() && parts->tokens.kind(id) != TokenKind::None;
+}
+
 void Tokenizer::needToken(int32_t id) const {
-  if (id < 0 || id >= vocabularySize() || parts->tokens.kind(id) == TokenKind::None)
+  if (!hasToken(id))
     fail(ErrorCode::BadInput,
          "token id {} has no token, the vocabulary has {} ids; the ids are of another tokenizer",
          id, vocabularySize());

@@ -8,6 +8,7 @@
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/Interrupts.h"
 #include "runtime/tools/ModelOptions.h"
+#include "runtime/tools/SamplingFlags.h"
 #include "runtime/tools/TokenInput.h"
 #include "runtime/tools/chat/ChatOnce.h"
 
@@ -17,28 +18,24 @@ namespace {
 constexpr std::string_view help =
     R"(Usage: infrun MODEL (--prompt TEXT | --ids 1,2,3) [options]
        infrun chat | score | bench | doctor | fill | cache ...   (--help each)
-MODEL is a model.so, or a checkpoint directory, model.json or .gguf to compile.
+MODEL: a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
-  --raw              <|end|> and the like are special tokens in the prompt and
-                     are shown in the answer
-  --chat             the prompt is a question, in the model's chat format; with
-                     --system, --effort, --chat-format, --date as in infrun chat
+  --raw              <|end|> and the like are special tokens, and are shown
+  --chat             in the model's chat format; --system, --effort as in chat
   --ids 1,2,3        token ids instead of a text
   --max-tokens N     stop after N tokens (256)
   --stop TEXT        stop before TEXT appears; may be given several times
   --temperature T    0 always takes the likeliest token (0)
-  --top-k K          sample from the K likeliest tokens; 0: all (0)
-  --top-p P          sample from the likeliest that reach probability P (1)
-  --min-p P          leave out tokens below P times the likeliest (0)
   --seed N           the same seed gives the same text (0)
+  --help-sampling    top-k, top-p, penalties, logit bias, DRY, mirostat, ...
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
   --load MODE        weights: map (starts at once), copy (into huge pages), auto
   --numa MODE        auto, off, report: copied weights on their readers' node
   --print-ids        print token ids instead of text
-  --target --quant --activations --kv --weights   as infc compile has them;
-  --no-cache --cache-dir --cache-limit --compiler  for MODELs to compile only
+  --target --quant --activations --kv --weights --no-cache --cache-dir
+  --cache-limit --compiler   for a MODEL to compile, as infc compile has them
   --verbose          say which threads run and why
   --version, --help  print the version, or this
 Example: infrun model.so --prompt "Once upon a time" --max-tokens 64
@@ -52,6 +49,7 @@ struct RunOptions {
   bool raw = false, printIds = false, asChat = false;
   ChatOptions chat;
   std::optional<uint64_t> context; ///< nullopt: defaultContext or what the model holds
+  SamplingFlags sampling;
   GenerateOptions generate;
 };
 
@@ -66,18 +64,15 @@ void addOptions(CLI::App &app, RunOptions &options) {
   app.add_option("--ids", options.ids);
   app.add_option("--max-tokens", options.generate.maxTokens);
   app.add_option("--stop", options.generate.stopStrings)->allow_extra_args(false);
-  app.add_option("--temperature", options.generate.sampling.temperature);
-  app.add_option("--top-k", options.generate.sampling.topK);
-  app.add_option("--top-p", options.generate.sampling.topP);
-  app.add_option("--min-p", options.generate.sampling.minP);
-  app.add_option("--seed", options.generate.sampling.seed);
+  addSamplingFlags(app, options.sampling);
+  app.set_help_all_flag("--help-sampling");
   app.add_option("--context", options.context);
   app.add_flag("--print-ids", options.printIds);
 }
 
 /// What needs no model is refused before one is loaded.
-void checkOptions(const RunOptions &options) {
-  options.generate.sampling.validate();
+void checkOptions(RunOptions &options) {
+  checkSamplingFlags(options.sampling);
   if (options.prompt.has_value() == options.ids.has_value())
     fail(ErrorCode::Usage,
          "expected one of --prompt and --ids, got {}. `infrun --help` has an "
@@ -135,7 +130,7 @@ int runCommand(Arguments arguments, Output &out) {
   CLI::App app("", "infrun");
   RunOptions options;
   addOptions(app, options);
-  if (!parseArguments(app, help, std::move(arguments), out))
+  if (!parseArguments(app, help, std::move(arguments), out, samplingHelp))
     return 0;
   checkOptions(options);
   // Who writes markers by hand wants to see those of the answer.
@@ -146,6 +141,7 @@ int runCommand(Arguments arguments, Output &out) {
   std::vector<int32_t> prompt;
   if (!options.asChat)
     prompt = promptIds(options, *model);
+  options.generate.sampling = samplingOptions(options.sampling, model->tokenizer());
   if (options.context && *options.context > model->code().max_context)
     notice(fmt::format("warning: --context {} is more than this model's {}, which is used.",
                        *options.context, model->code().max_context));
