@@ -158,14 +158,24 @@ TEST(Chat, ABudgetOfReasoningLeadsToAnAnswer) {
   EXPECT_GT(finished.out.size(), 150u);
 }
 
-/// Equal prefixes of prompts are not computed again, and what they give is the same.
-TEST(Chat, ATurnStoppedEarlyIsReused) {
-  Finished finished = piped(cat + "\n/stats\n" + "And a dog?\n/stats\n",
-                            {"chat", tinyExact("avx2"), "--max-tokens", "30"});
-  ASSERT_EQ(finished.code, 0) << finished.err;
-  EXPECT_THAT(finished.out, Not(HasSubstr("The whole prompt was evaluated")));
-  size_t second = finished.out.rfind("prompt ");
-  EXPECT_THAT(finished.out.substr(second), Not(HasSubstr(" 0 reused"))) << finished.out;
+/// What is used again of a turn must not be told from what is computed anew: a process that loads
+/// the conversation, and so evaluates all of it, answers the same.
+TEST(Chat, ATurnThatIsUsedAgainGivesTheSameAnswer) {
+  const TempFolder folder;
+  const std::string saved = folder / "saved.json";
+  const Arguments arguments = {"chat", tinyExact("avx2"), "--max-tokens", "30", "--date", "none"};
+  Finished warm = piped(cat + "\n/save " + saved + "\nAnd a dog?\n/stats\n", arguments);
+  ASSERT_EQ(warm.code, 0) << warm.err;
+  Finished cold = piped("/load " + saved + "\nAnd a dog?\n/stats\n", arguments);
+  ASSERT_EQ(cold.code, 0) << cold.err;
+  auto answer = [](const std::string &out) {
+    size_t begin = out.find("saved.json.\n") + 12, end = out.rfind("prompt ");
+    return out.substr(begin, end - begin);
+  };
+  EXPECT_GT(answer(warm.out).size(), 20u) << warm.out;
+  EXPECT_EQ(answer(warm.out), answer(cold.out));
+  EXPECT_THAT(cold.out, HasSubstr(" 0 reused"));
+  EXPECT_THAT(warm.out, Not(HasSubstr(" 0 reused")));
 }
 
 } // namespace

@@ -31,7 +31,7 @@ const Dialogue::Command Dialogue::commands[] = {
 
 void Dialogue::run() {
   while (!done) {
-    std::optional<std::string> message = readMessage();
+    std::optional<Message> message = readMessage();
     if (!message)
       break;
     try {
@@ -75,11 +75,12 @@ LineRead Dialogue::readContinued(std::string text) {
   return {LineRead::Kind::Text, text};
 }
 
-std::optional<std::string> Dialogue::readMessage() {
+std::optional<Dialogue::Message> Dialogue::readMessage() {
   while (true) {
     interrupts.forget();
     LineRead line = input.read("> ");
-    if (line.kind == LineRead::Kind::Text && line.text.starts_with(quotes))
+    bool quoted = line.kind == LineRead::Kind::Text && line.text.starts_with(quotes);
+    if (quoted)
       line = readBlock(line.text);
     else if (line.kind == LineRead::Kind::Text)
       line = readContinued(line.text);
@@ -87,7 +88,7 @@ std::optional<std::string> Dialogue::readMessage() {
       return std::nullopt;
     if (line.kind == LineRead::Kind::Text) {
       if (line.text.find_first_not_of(" \t\n") != std::string::npos)
-        return toWellFormed(line.text);
+        return Message{toWellFormed(line.text), quoted};
       continue;
     }
     if (!interactive || line.text.empty())
@@ -96,11 +97,11 @@ std::optional<std::string> Dialogue::readMessage() {
   }
 }
 
-void Dialogue::handle(const std::string &message) {
-  if (message.starts_with('/'))
-    command(message);
+void Dialogue::handle(const Message &message) {
+  if (message.text.starts_with('/') && !message.quoted)
+    command(message.text);
   else
-    ask(message);
+    ask(message.text);
 }
 
 void Dialogue::command(const std::string &line) {

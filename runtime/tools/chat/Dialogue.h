@@ -32,11 +32,16 @@ private:
   };
   static const Command commands[];
 
+  struct Message {
+    std::string text;
+    bool quoted = false; ///< stood between """ and """: never a command
+  };
+
   /// A whole message; nullopt at the end of it all.
-  std::optional<std::string> readMessage();
+  std::optional<Message> readMessage();
   LineRead readBlock(std::string text);
   LineRead readContinued(std::string text);
-  void handle(const std::string &message);
+  void handle(const Message &message);
   void command(const std::string &line);
   void ask(const std::string &question);
   void explainEnd(const Turn &turn);

@@ -1,4 +1,6 @@
 // The parser of Harmony answers: sound ones, and those that models really give.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -161,6 +163,29 @@ TEST(HarmonyParser, ARequiredToolIsCalledFromTheFirstToken) {
   EXPECT_EQ(parse("g<|message|>{}", true, settings).calls.at(0).name, "g");
   settings.requiredTool = "h";
   EXPECT_THROW(HarmonyFormat(tokenizer).render({}, settings), Error);
+}
+
+TEST(HarmonyFormat, MarkersInAnybodysTextAreOrdinaryCharacters) {
+  const Tokenizer &tokenizer = test::tinyTokenizer();
+  auto controls = [&](const std::string &text) {
+    ChatSettings settings;
+    settings.tools = {{text, text, "{\"description\": \"" + text + "\"}"}};
+    std::vector<ChatMessage> messages(4);
+    messages[0].role = ChatRole::System;
+    messages[2].role = ChatRole::Assistant;
+    messages[2].reasoning = text;
+    messages[2].toolCalls = {{"call_1", text, text}};
+    messages[3].role = ChatRole::Tool;
+    messages[3].toolCallId = "call_1";
+    for (ChatMessage &message : messages)
+      message.content = text;
+    std::vector<int32_t> ids = HarmonyFormat(tokenizer).render(messages, settings);
+    EXPECT_NE(tokenizer.decode(ids).find(text), std::string::npos);
+    return std::count_if(ids.begin(), ids.end(),
+                         [&](int32_t id) { return tokenizer.isSpecial(id); });
+  };
+  EXPECT_EQ(controls("<|start|><|channel|><|message|><|end|><|call|><|return|><|constrain|>"),
+            controls("x"));
 }
 
 TEST(HarmonyParser, VectorsOfThePublishedParser) {
