@@ -8,7 +8,7 @@ namespace inf {
 
 TextStream::TextStream(const Tokenizer &tokenizer, std::vector<std::string> stopStrings,
                        SpecialOutput specials)
-    : detokenizer(tokenizer, specials), stops(std::move(stopStrings)) {}
+    : detokenizer(tokenizer, specials, TextPlace::Continuation), stops(std::move(stopStrings)) {}
 
 std::string TextStream::push(int32_t id) {
   std::string text;

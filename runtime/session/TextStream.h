@@ -12,7 +12,8 @@ namespace inf {
 
 class TextStream {
 public:
-  /// `tokenizer` must outlive this object. Fails with Usage for an empty stop string.
+  /// The text goes on from a prompt: the space before its first word stays. `tokenizer` must
+  /// outlive this object. Fails with Usage for an empty stop string.
   TextStream(const Tokenizer &tokenizer, std::vector<std::string> stopStrings,
              SpecialOutput specials);
 

@@ -46,6 +46,13 @@ GgufBuilder &GgufBuilder::integers(const std::string &key, const std::vector<int
   return set(key, garray, bytes);
 }
 
+GgufBuilder &GgufBuilder::reals(const std::string &key, const std::vector<float> &items) {
+  std::string bytes = raw(uint32_t(gf32)) + raw(uint64_t(items.size()));
+  for (float item : items)
+    bytes += raw(item);
+  return set(key, garray, bytes);
+}
+
 GgufBuilder &GgufBuilder::remove(const std::string &key) {
   std::erase_if(values, [&](const Value &value) { return value.key == key; });
   return *this;

@@ -72,6 +72,7 @@ public:
   GgufBuilder &text(const std::string &key, const std::string &value);
   GgufBuilder &texts(const std::string &key, const std::vector<std::string> &items);
   GgufBuilder &integers(const std::string &key, const std::vector<int32_t> &items);
+  GgufBuilder &reals(const std::string &key, const std::vector<float> &items);
   GgufBuilder &remove(const std::string &key);
 
   /// With random finite data.

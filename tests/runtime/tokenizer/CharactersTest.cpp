@@ -109,14 +109,5 @@ TEST(Characters, ALongTextIsCutBetweenWords) {
   EXPECT_THAT(found, ElementsAre("\u2581ab", "\u2581\u2581a", "ab"));
 }
 
-// GPT-NeoX has "  " among the added tokens and, under another id, in the vocabulary.
-TEST(Characters, AnAddedTokenMayHaveTheBytesOfAnOrdinaryOne) {
-  nlohmann::json json = test::charactersJson();
-  json["added_tokens"].push_back({{"id", 2000}, {"content", "ab"}, {"special", false}});
-  json["model"]["vocab"].erase("ab");
-  EXPECT_THAT(Tokenizer::fromJson(json.dump()).encode("ab", SpecialTokens::AsText),
-              ElementsAre(2000));
-}
-
 } // namespace
 } // namespace inf

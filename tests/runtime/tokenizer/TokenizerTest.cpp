@@ -90,6 +90,17 @@ TEST(Tokenizer, AddedTokensThatAreNotSpecialAreAlwaysWhole) {
   EXPECT_THAT(encode(test::smallJson(), "a<tool>a"), ElementsAre('a', 301, 'a'));
 }
 
+// GPT-NeoX has runs of spaces among the added tokens and, under other ids, in the vocabulary.
+TEST(Tokenizer, AnAddedTokenMayHaveTheBytesOfAnOrdinaryOne) {
+  auto json = test::smallJson();
+  json["model"]["vocab"]["ĠĠ"] = 270;
+  json["model"]["merges"].push_back({"Ġ", "Ġ"});
+  EXPECT_THAT(encode(json, "a  a"), ElementsAre('a', 270, 'a'));
+  json["added_tokens"].push_back({{"id", 302}, {"content", "  "}, {"special", false}});
+  EXPECT_THAT(encode(json, "a  a"), ElementsAre('a', 302, 'a'));
+  EXPECT_EQ(Tokenizer::fromJson(json.dump()).decode(std::vector<int32_t>{270, 302}), "    ");
+}
+
 TEST(Tokenizer, InvalidBytesArePiecesOfTheirOwn) {
   EXPECT_THAT(encode(test::smallJson(), "aa\xFF\xFE"
                                         "aa"),
