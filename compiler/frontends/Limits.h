@@ -18,6 +18,8 @@ inline constexpr size_t maxNameBytes = 256;
 inline constexpr size_t maxPartsOfWeight = 8;
 /// Frequencies of a rope: a head has at most 2^16 features.
 inline constexpr size_t maxRopePairs = size_t{1} << 15;
+/// Experts of a tensor each: one name with "{expert}" stands for no more tensors than this.
+inline constexpr uint64_t maxExpertTensors = 2048;
 inline constexpr size_t maxEosTokens = 1024;
 /// model.json, config.json, generation_config.json: a parsed value takes some 25 times its text.
 inline constexpr size_t maxJsonBytes = size_t{4} << 20;

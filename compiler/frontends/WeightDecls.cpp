@@ -1,6 +1,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler/frontends/Limits.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/frontends/Suggest.h"
 #include "compiler/frontends/WeightShapes.h"
@@ -44,6 +45,9 @@ std::optional<std::string> whyNotStored(const WeightDecl &decl, const WeightPart
     return "a vector cannot be transposed";
   if (isPerExpert(part) && decl.experts == 1)
     return fmt::format("{} names an expert, but the weight has none", expertMark);
+  if (isPerExpert(part) && decl.experts > maxExpertTensors)
+    return fmt::format("{} stands for {} experts, expected at most {} of a tensor each", expertMark,
+                       decl.experts, maxExpertTensors);
   if (part.interleaved && (!isGateUp(decl) || decl.parts.size() != 1))
     return "only a gate_up weight of one part can be interleaved";
   return std::nullopt;

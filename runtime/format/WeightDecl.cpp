@@ -6,6 +6,9 @@ namespace inf {
 
 namespace {
 
+/// One name with a mark asks for so many tensors at most: a short file may not cost endless work.
+constexpr uint64_t mostExpertTensors = 2048;
+
 std::optional<std::string> whyPartMalformed(const WeightDecl &decl, const WeightPart &part) {
   if (part.tensor.empty())
     return "a part names no tensor";
@@ -13,6 +16,9 @@ std::optional<std::string> whyPartMalformed(const WeightDecl &decl, const Weight
       isPerExpert(part) != (part.scales.find(expertMark) != std::string::npos))
     return fmt::format("'{}' and '{}': expected {} in both names or in neither", part.tensor,
                        part.scales, expertMark);
+  if (isPerExpert(part) && decl.experts > mostExpertTensors)
+    return fmt::format("'{}' stands for {} tensors, expected at most {}", part.tensor, decl.experts,
+                       mostExpertTensors);
   if (part.rows == 0)
     return fmt::format("the part from '{}' has no rows", part.tensor);
   if (uint32_t(part.stored) >= weightFormatNames.size())

@@ -25,6 +25,12 @@ std::string exampleOf(const std::string &page) {
   return text.substr(begin, text.find("```", begin) - begin);
 }
 
+std::string nameOfModel(const testing::TestParamInfo<const char *> &model) {
+  std::string name = model.param;
+  std::erase_if(name, [](unsigned char c) { return !std::isalnum(c); });
+  return name;
+}
+
 class Description : public testing::TestWithParam<const char *> {};
 
 } // namespace
@@ -32,11 +38,7 @@ class Description : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(Models, Description,
                          testing::Values("TinyLlama-1.1B", "Llama-3.2-1B", "Qwen3-0.6B",
                                          "Mistral-7B", "Mixtral-8x7B", "Qwen3-30B-A3B"),
-                         [](const testing::TestParamInfo<const char *> &info) {
-                           std::string name = info.param;
-                           std::erase_if(name, [](char c) { return !std::isalnum(c); });
-                           return name;
-                         });
+                         nameOfModel);
 
 TEST_P(Description, compilesWithoutItsWeights) {
   const TempFolder folder;

@@ -14,6 +14,9 @@ using namespace inf::test;
 
 namespace {
 
+/// All that the model was trained for.
+constexpr SessionSetup wholeContext = {.context = 512};
+
 class Stories : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -32,7 +35,7 @@ protected:
 
 /// The prompt and what follows it, the most likely token each time, `count` tokens in all.
 std::vector<int32_t> greedy(const std::string &model, std::vector<int32_t> ids, size_t count) {
-  const auto session = openSession(model, {.context = 512});
+  const auto session = openSession(model, wholeContext);
   std::vector<float> logits = prefillLogits(*session, 0, ids);
   const size_t vocabulary = logits.size() / ids.size();
   std::span<const float> last = std::span(logits).last(vocabulary);
@@ -68,7 +71,7 @@ TEST_P(Stories, greedyTokensAreThePublishedOnes) {
 
 TEST_P(Stories, logitsAreThePublishedOnes) {
   const std::vector<int32_t> ids = golden.at("greedy_empty_prompt_200").at("ids");
-  const AllLogits all = soloLogits(model(""), std::span(ids).first(32));
+  const AllLogits all = soloLogits(model(""), std::span(ids).first(32), wholeContext);
   const size_t vocabulary = all.size() / 32;
   EXPECT_LT(largestDifference(std::span(all).first(vocabulary), logits("first_step_logits_bos")),
             goldenLogits);
@@ -80,5 +83,6 @@ TEST_P(Stories, logitsAreThePublishedOnes) {
 /// The rows of q and k lie in pairs in the file; a head too many or too few and all is noise.
 TEST_P(Stories, theGgufFileIsTheSameModel) {
   const std::vector<int32_t> ids = golden.at("greedy_empty_prompt_200").at("ids");
-  EXPECT_TRUE(sameBits(soloLogits(model(""), ids), soloLogits(model("/stories260K.gguf"), ids)));
+  EXPECT_TRUE(sameBits(soloLogits(model(""), ids, wholeContext),
+                       soloLogits(model("/stories260K.gguf"), ids, wholeContext)));
 }

@@ -26,6 +26,6 @@ std::unique_ptr<WeightSource> makeGgufSource(std::shared_ptr<const GgufFile> fil
 /// Every tensor that the declarations read is there, stored as they say and of the right shape, and
 /// none is left over but the `others`; else BadInput with lists as checkCheckpoint gives them.
 void checkGgufTensors(const std::vector<WeightDecl> &decls, const GgufFile &file,
-                      const std::set<std::string> &others);
+                      const std::set<std::string> &others = {});
 
 } // namespace inf

@@ -45,7 +45,13 @@ TEST(ModelJson, writingIsTheInverseOfReading) {
 
 TEST(ModelJson, writesADenseModelSoThatItReadsBack) {
   ModelDesc desc = denseModel();
-  desc.ropes["yarn"] = {"yarn", 10000, 4, 16, 2, 1024, true, 1.25};
+  RopeDesc &yarn = desc.ropes["yarn"];
+  yarn.type = "yarn";
+  yarn.factor = 4;
+  yarn.betaFast = 16;
+  yarn.betaSlow = 2;
+  yarn.originalContext = 1024;
+  yarn.attentionFactor = 1.25;
   desc.blocks["layer"].attention.window = 64;
   desc.blocks["layer"].attention.rope = "yarn";
   desc.blocks["layer"].mlp->activation = {"swiglu_clamped", 5, 1.5};

@@ -130,6 +130,10 @@ TEST(WeightDecls, refuseStorageThatTheShapeDoesNotAllow) {
                 d.tensors["embedding.weight"].parts[0].tensor = "embed.{layer}";
               }),
               HasSubstr("names a layer"));
+  EXPECT_THAT(refusal([](ModelDesc &d) {
+                d.tensors["layers.{layer}.mlp.down.weight"].parts[0].tensor = "{layer}.{expert}";
+              }),
+              HasSubstr("names an expert, but the weight has none"));
 }
 
 } // namespace

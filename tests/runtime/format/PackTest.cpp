@@ -126,6 +126,12 @@ TEST(Pack, MarksOfExpertsStandInBothNamesOrInNone) {
   EXPECT_THAT(whyMalformed(weight.decl).value_or(""), testing::HasSubstr("in both names"));
 }
 
+TEST(Pack, AMarkForEndlessExpertsIsRefused) {
+  const WeightDecl decl{
+      "w", 2049, 16, 32, {{"e.{expert}", "", WeightFormat::F32, 16, false, false}}};
+  EXPECT_THAT(whyMalformed(decl).value_or(""), testing::HasSubstr("expected at most 2048"));
+}
+
 TEST(Pack, GateAndUpRowsOfAnInterleavedTensorAlternateByPanel) {
   SampleWeight weight;
   weight.decl = {"gate_up", 1, 40, 1, {{"t", "", WeightFormat::F32, 40, false, true}}};
