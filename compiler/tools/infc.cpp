@@ -11,9 +11,11 @@
 
 #include "codegen/Target.h"
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/Explain.h"
 #include "compiler/driver/Inspect.h"
 #include "compiler/driver/Reference.h"
 #include "compiler/driver/Stages.h"
+#include "compiler/tools/DiffCommand.h"
 #include "runtime/abi/inf_abi.h"
 #include "runtime/format/FileOutput.h"
 
@@ -127,6 +129,15 @@ void addInspect(CLI::App &app, InspectFlags &flags) {
   });
 }
 
+void addExplain(CLI::App &app, std::string &path) {
+  CLI::App *command =
+      app.add_subcommand("explain", "say why a compiled model has its kernels and formats");
+  command->add_option("model", path, "model.so")->required();
+  command->footer("example: infc explain gpt-oss-20b.so");
+  command->callback(
+      [&path] { fmt::print("{}", explainText(readPayloadInfo(path, INF_ABI_VERSION))); });
+}
+
 struct ReferenceFlags {
   std::string weights;
   double tolerance = 2e-3;
@@ -204,10 +215,13 @@ int run(int argc, char **argv) {
   compileFlags.options.threads = std::max(1u, std::thread::hardware_concurrency());
   InspectFlags inspectFlags;
   ReferenceFlags referenceFlags;
-  std::string importDirectory, importOutput;
+  DiffFlags diffFlags;
+  std::string importDirectory, importOutput, explainPath;
   addCompile(app, compileFlags);
   addImport(app, importDirectory, importOutput);
   addInspect(app, inspectFlags);
+  addExplain(app, explainPath);
+  addDiff(app, diffFlags);
   addReference(app, referenceFlags);
   addLists(app);
   try {

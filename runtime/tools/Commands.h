@@ -12,5 +12,6 @@ int benchCommand(Arguments arguments, Output &out);
 int doctorCommand(Arguments arguments, Output &out);
 int fillCommand(Arguments arguments, Output &out);
 int cacheCommand(Arguments arguments, Output &out);
+int traceCommand(Arguments arguments, Output &out);
 
 } // namespace inf

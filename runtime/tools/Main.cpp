@@ -18,7 +18,8 @@ constexpr Command commands[] = {{"score", inf::scoreCommand},
                                 {"bench", inf::benchCommand},
                                 {"doctor", inf::doctorCommand},
                                 {"fill", inf::fillCommand},
-                                {"cache", inf::cacheCommand}};
+                                {"cache", inf::cacheCommand},
+                                {"trace", inf::traceCommand}};
 
 int dispatch(inf::Arguments arguments, inf::Output &out) {
   std::string first = arguments.empty() ? "" : arguments.front();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view help =
     R"(Usage: infrun MODEL (--prompt TEXT | --ids 1,2,3) [options]
-       infrun score | bench | doctor | fill | cache ...   (--help after each)
+       infrun score | bench | trace | doctor | fill | cache ...   (--help after each)
 MODEL is a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input

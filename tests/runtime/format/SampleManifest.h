@@ -48,6 +48,8 @@ inline Manifest sampleManifest() {
   manifest.plan.scratchBytes = 64;
   manifest.plan.buffers = {{"x", 64, 128, 0, 3}};
   manifest.kernels = {{"inf_gemv", 77, {"sliding/attention.qkv"}}};
+  manifest.stages = {{"sliding/attention", 1, {{64, "q8", false, 1, 32}}},
+                     {"lm_head", -1, {{StageOutput::logits, "f32", true, 1, 37}}}};
   return manifest;
 }
 
