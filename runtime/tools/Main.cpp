@@ -14,12 +14,9 @@ struct Command {
   int (*run)(inf::Arguments, inf::Output &);
 };
 
-constexpr Command commands[] = {{"score", inf::scoreCommand},
-                                {"bench", inf::benchCommand},
-                                {"doctor", inf::doctorCommand},
-                                {"fill", inf::fillCommand},
-                                {"cache", inf::cacheCommand},
-                                {"trace", inf::traceCommand}};
+constexpr Command commands[] = {{"score", inf::scoreCommand},   {"bench", inf::benchCommand},
+                                {"doctor", inf::doctorCommand}, {"fill", inf::fillCommand},
+                                {"cache", inf::cacheCommand},   {"trace", inf::traceCommand}};
 
 int dispatch(inf::Arguments arguments, inf::Output &out) {
   std::string first = arguments.empty() ? "" : arguments.front();

@@ -216,6 +216,7 @@ TEST(Explain, saysWhichRowsWereRejectedAndWhichRuleDecided) {
         "f32 (checkpoint: bf16): vectors (norms, biases, sinks) are f32",
         "bf16 (checkpoint: bf16): embeddings and routers stay as stored"})
     EXPECT_THAT(finished.out, HasSubstr(part));
+  EXPECT_THAT(finished.out, Not(HasSubstr("set in the IR"))) << "nothing was, merged weights too";
 }
 
 TEST(Explain, ofAKernelChosenByHandSaysSo) {
