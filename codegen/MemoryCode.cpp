@@ -1,6 +1,7 @@
 #include "codegen/MemoryCode.h"
 
 #include <algorithm>
+#include <list>
 
 #include "llvm/ExecutionEngine/JITLink/EHFrameSupport.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
@@ -15,6 +16,12 @@
 
 #include "runtime/base/Error.h"
 
+// LLVM's half of GDB's JIT interface: GDB stops in the function, then reads the descriptor.
+extern "C" {
+extern jit_descriptor __jit_debug_descriptor;
+void __jit_debug_register_code();
+}
+
 namespace inf {
 namespace {
 
@@ -28,19 +35,8 @@ public:
 
   void modifyPassConfig(MaterializationResponsibility &, jitlink::LinkGraph &,
                         jitlink::PassConfiguration &config) override {
-    // What is reached by relative calls alone would lose its name.
-    config.PrePrunePasses.push_back([](jitlink::LinkGraph &graph) {
-      for (jitlink::Symbol *symbol : graph.defined_symbols())
-        symbol->setLive(true);
-      return llvm::Error::success();
-    });
-    config.PostFixupPasses.push_back([this](jitlink::LinkGraph &graph) {
-      for (const jitlink::Symbol *symbol : graph.defined_symbols())
-        if (symbol->hasName() && symbol->isCallable() && symbol->getSize() != 0)
-          symbols.push_back(
-              {symbol->getName().str(), symbol->getAddress().getValue(), symbol->getSize()});
-      return llvm::Error::success();
-    });
+    config.PrePrunePasses.push_back([this](jitlink::LinkGraph &graph) { return keep(graph); });
+    config.PostFixupPasses.push_back([this](jitlink::LinkGraph &graph) { return collect(graph); });
   }
   llvm::Error notifyFailed(MaterializationResponsibility &) override {
     return llvm::Error::success();
@@ -51,7 +47,57 @@ public:
   void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
 
 private:
+  /// What is reached by relative calls alone would lose its name.
+  llvm::Error keep(jitlink::LinkGraph &graph) {
+    for (jitlink::Symbol *symbol : graph.defined_symbols())
+      symbol->setLive(true);
+    return llvm::Error::success();
+  }
+  llvm::Error collect(jitlink::LinkGraph &graph) {
+    for (const jitlink::Symbol *symbol : graph.defined_symbols())
+      if (symbol->hasName() && symbol->isCallable() && symbol->getSize() != 0)
+        symbols.push_back(
+            {symbol->getName().str(), symbol->getAddress().getValue(), symbol->getSize()});
+    return llvm::Error::success();
+  }
+
   std::vector<CodeSymbol> &symbols;
+};
+
+/// Lists objects in the descriptor, and takes them out again, which LLVM's own registrar does not.
+/// Compiles come one at a time, so that no lock is needed.
+class GdbRegistrar : public DebugObjectRegistrar {
+public:
+  explicit GdbRegistrar(std::list<jit_code_entry> &listed) : entries(listed) {}
+
+  llvm::Error registerDebugObject(ExecutorAddrRange object, bool tell) override {
+    jit_descriptor &descriptor = __jit_debug_descriptor;
+    jit_code_entry &entry = entries.emplace_back(jit_code_entry{
+        descriptor.first_entry, nullptr, object.Start.toPtr<const char *>(), object.size()});
+    if (entry.next_entry)
+      entry.next_entry->prev_entry = &entry;
+    descriptor.first_entry = &entry;
+    if (tell)
+      announce(entry, JIT_REGISTER_FN);
+    return llvm::Error::success();
+  }
+
+  static void withdraw(jit_code_entry &entry) {
+    (entry.prev_entry ? entry.prev_entry->next_entry : __jit_debug_descriptor.first_entry) =
+        entry.next_entry;
+    if (entry.next_entry)
+      entry.next_entry->prev_entry = entry.prev_entry;
+    announce(entry, JIT_UNREGISTER_FN);
+  }
+
+private:
+  static void announce(jit_code_entry &entry, jit_actions_t action) {
+    __jit_debug_descriptor.relevant_entry = &entry;
+    __jit_debug_descriptor.action_flag = action;
+    __jit_debug_register_code();
+  }
+
+  std::list<jit_code_entry> &entries;
 };
 
 template <typename T> T valueOf(llvm::Expected<T> expected, const char *doing) {
@@ -69,6 +115,7 @@ void check(llvm::Error error, const char *doing) {
 
 struct MemoryCode::Linker {
   std::vector<CodeSymbol> symbols;
+  std::list<jit_code_entry> debugEntries;
   std::string messages; ///< of the session: which symbols were missing
   ExecutionSession session;
   ObjectLinkingLayer layer;
@@ -80,15 +127,17 @@ struct MemoryCode::Linker {
         [this](llvm::Error error) { messages += llvm::toString(std::move(error)) + "; "; });
     layer.addPlugin(std::make_shared<EHFrameRegistrationPlugin>(
         session, std::make_unique<jitlink::InProcessEHFrameRegistrar>()));
-    // By address: the library that holds LLVM may have been loaded without global symbols.
     // Objects without line numbers count too: names are what they are registered for.
-    auto registrar = std::make_unique<EPCDebugObjectRegistrar>(
-        session, ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBWrapper));
+    auto registrar = std::make_unique<GdbRegistrar>(debugEntries);
     layer.addPlugin(std::make_shared<DebugObjectManagerPlugin>(
         session, std::move(registrar), /*RequireDebugSections=*/false, /*AutoRegisterCode=*/true));
     layer.addPlugin(std::make_shared<SymbolPlugin>(symbols));
   }
-  ~Linker() { llvm::consumeError(session.endSession()); }
+  ~Linker() {
+    for (jit_code_entry &entry : debugEntries)
+      GdbRegistrar::withdraw(entry);
+    llvm::consumeError(session.endSession());
+  }
 
   void *link(const std::vector<std::vector<uint8_t>> &objects, const std::string &entry) {
     JITDylib &library = session.createBareJITDylib("model");

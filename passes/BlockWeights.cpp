@@ -4,6 +4,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
+#include "passes/QuantPolicy.h"
+
 using namespace mlir;
 
 namespace inf {
@@ -26,9 +28,11 @@ FlatSymbolRefAttr declareWeight(ir::ModelOp model, ir::WeightOp neighbour,
   for (int i = 1; model.lookupSymbol(name); ++i)
     name = wanted + "." + std::to_string(i);
   OpBuilder builder(neighbour);
-  builder.create<ir::WeightOp>(neighbour.getLoc(), builder.getStringAttr(name), TypeAttr::get(type),
-                               builder.getArrayAttr(parts), neighbour.getFormatAttr(), nullptr,
-                               nullptr, nullptr);
+  auto weight = builder.create<ir::WeightOp>(neighbour.getLoc(), builder.getStringAttr(name),
+                                             TypeAttr::get(type), builder.getArrayAttr(parts),
+                                             neighbour.getFormatAttr(), nullptr, nullptr, nullptr);
+  if (Attribute from = neighbour->getAttr(formatFromAttrName))
+    weight->setAttr(formatFromAttrName, from);
   return FlatSymbolRefAttr::get(model.getContext(), name);
 }
 

@@ -26,6 +26,9 @@ struct QuantPolicy {
   std::vector<QuantRule> rules;
 };
 
+/// On an inf.weight: in words, what decided its format.
+inline constexpr char formatFromAttrName[] = "inf.format_from";
+
 /// int8 is the base when the text names none. Fails with Usage, naming the item.
 QuantPolicy parseQuantPolicy(std::string_view text);
 

@@ -77,19 +77,43 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
     for (auto weight : model.getBody().getOps<ir::WeightOp>()) {
       if (weight.getFormat())
         continue; // set by hand
-      bool alone = leftAlone.contains(weight);
-      std::optional<WeightFormat> wanted = parsed->base;
-      if (weight.getType().isVector()) {
-        wanted = std::nullopt; // norms, biases, sinks
-      } else if (const QuantRule *rule = ruleFor(*parsed, weight, alone)) {
-        if (rule->format && failed(checkRule(weight, *rule)))
-          return signalPassFailure();
-        wanted = rule->format;
-      } else if (alone || !isDense(weight) || !fits(weight, wanted)) {
-        wanted = std::nullopt;
-      }
-      weight.setFormat(wanted ? static_cast<ir::Format>(*wanted) : keepStored(weight));
+      std::optional<Decision> decision = decide(*parsed, weight, leftAlone.contains(weight));
+      if (!decision)
+        return signalPassFailure();
+      weight.setFormat(decision->format ? static_cast<ir::Format>(*decision->format)
+                                        : keepStored(weight));
+      weight->setAttr(formatFromAttrName, StringAttr::get(&getContext(), decision->from));
     }
+  }
+
+  /// A format (nullopt: as stored) and what says so.
+  struct Decision {
+    std::optional<WeightFormat> format;
+    std::string from;
+  };
+
+  /// nullopt after an error.
+  static std::optional<Decision> decide(const QuantPolicy &policy, ir::WeightOp weight,
+                                        bool alone) {
+    if (weight.getType().isVector())
+      return Decision{std::nullopt, "vectors (norms, biases, sinks) are f32"};
+    if (const QuantRule *rule = ruleFor(policy, weight, alone)) {
+      if (rule->format && failed(checkRule(weight, *rule)))
+        return std::nullopt;
+      return Decision{rule->format, "rule " + rule->pattern + "=" + nameOf(rule->format)};
+    }
+    if (alone)
+      return Decision{std::nullopt, "embeddings and routers stay as stored unless named in full"};
+    if (!isDense(weight))
+      return Decision{std::nullopt, "stored in blocks"};
+    if (!fits(weight, policy.base))
+      return Decision{std::nullopt, std::to_string(weight.getType().getColumns()) +
+                                        " columns are no multiple of 32: as stored"};
+    return Decision{policy.base, "base " + nameOf(policy.base)};
+  }
+
+  static std::string nameOf(std::optional<WeightFormat> format) {
+    return format ? std::string(weightFormatName(*format)) : "none";
   }
 
   std::optional<QuantPolicy> parsePolicy(ir::ModelOp model) {
@@ -120,7 +144,7 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
   }
 
   /// What a rule asks for by name must be possible.
-  LogicalResult checkRule(ir::WeightOp weight, const QuantRule &rule) {
+  static LogicalResult checkRule(ir::WeightOp weight, const QuantRule &rule) {
     StringRef name = weight.getSymName();
     StringRef format(weightFormatName(*rule.format));
     if (!fits(weight, rule.format))

@@ -9,6 +9,7 @@
 #include "passes/BlockWeights.h"
 #include "passes/Buffers.h"
 #include "passes/KernelUse.h"
+#include "passes/QuantPolicy.h"
 #include "passes/lower/KvLayout.h"
 #include "runtime/abi/inf_abi.h"
 
@@ -42,6 +43,8 @@ PackedWeight packedOf(ir::WeightOp weight) {
                  static_cast<PackedLayout>(*weight.getLayout())};
   packed.offset = *weight.getOffset();
   packed.bytes = *weight.getBytes();
+  if (auto from = weight->getAttrOfType<mlir::StringAttr>(formatFromAttrName))
+    packed.formatFrom = from.str();
   return packed;
 }
 
@@ -130,6 +133,27 @@ std::string stageName(mlir::Operation &op) {
   return name;
 }
 
+StageOutput outputOf(mlir::OpResult result, int64_t offset) {
+  auto type = mlir::cast<mlir::RankedTensorType>(result.getType());
+  StageOutput output;
+  output.offset = offset == callerBuffer ? StageOutput::logits : offset;
+  output.type = ir::isQuantized(result)               ? "q8"
+                : type.getElementType().isInteger(32) ? "i32"
+                                                      : "f32";
+  output.outputRows = isOutputRows(result);
+  output.vectors = type.getRank() == 3 ? uint64_t(type.getShape()[1]) : 1;
+  output.features = uint64_t(ir::featuresOf(result));
+  return output;
+}
+
+std::vector<StageOutput> outputsOf(mlir::Operation &op) {
+  std::vector<StageOutput> outputs;
+  auto offsets = op.getAttrOfType<mlir::DenseI64ArrayAttr>(ir::offsetsAttrName);
+  for (mlir::OpResult result : bufferResults(&op))
+    outputs.push_back(outputOf(result, offsets.asArrayRef()[result.getResultNumber()]));
+  return outputs;
+}
+
 /// In the order of the barriers: passes/LowerToLLVM.cpp has one behind every stage but the last.
 std::vector<Stage> stagesOf(ir::ModelOp model) {
   std::vector<Stage> stages;
@@ -137,13 +161,13 @@ std::vector<Stage> stagesOf(ir::ModelOp model) {
   for (mlir::Operation &op : step.getBody().front().without_terminator()) {
     auto layer = mlir::dyn_cast<ir::LayerOp>(op);
     if (!layer && !mlir::isa<ir::UseOp>(op))
-      stages.push_back({stageName(op), -1});
+      stages.push_back({stageName(op), -1, outputsOf(op)});
     if (!layer)
       continue;
     auto block = model.lookupSymbol<ir::BlockOp>(layer.getBlockAttr());
     for (mlir::Operation &inner : block.getBody().front().without_terminator())
       stages.push_back({fmt::format("{}/{}", block.getSymName().str(), stageName(inner)),
-                        int64_t(layer.getIndex())});
+                        int64_t(layer.getIndex()), outputsOf(inner)});
   }
   return stages;
 }

@@ -12,9 +12,11 @@
 #include "codegen/Target.h"
 #include "compiler/check/Check.h"
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/Explain.h"
 #include "compiler/driver/Inspect.h"
 #include "compiler/driver/Reference.h"
 #include "compiler/driver/Stages.h"
+#include "compiler/tools/DiffCommand.h"
 #include "runtime/abi/inf_abi.h"
 #include "runtime/format/FileOutput.h"
 
@@ -155,6 +157,15 @@ void addInspect(CLI::App &app, InspectFlags &flags) {
   });
 }
 
+void addExplain(CLI::App &app, std::string &path) {
+  CLI::App *command =
+      app.add_subcommand("explain", "say why a compiled model has its kernels and formats");
+  command->add_option("model", path, "model.so")->required();
+  command->footer("example: infc explain gpt-oss-20b.so");
+  command->callback(
+      [&path] { fmt::print("{}", explainText(readPayloadInfo(path, INF_ABI_VERSION))); });
+}
+
 struct ReferenceFlags {
   std::string weights;
   double tolerance = 2e-3;
@@ -234,11 +245,14 @@ int run(int argc, char **argv) {
   ReferenceFlags referenceFlags;
   CheckFlags checkFlags;
   checkFlags.options.threads = std::max(1u, std::thread::hardware_concurrency());
-  std::string importDirectory, importOutput;
+  DiffFlags diffFlags;
+  std::string importDirectory, importOutput, explainPath;
   addCompile(app, compileFlags);
   addImport(app, importDirectory, importOutput);
   addCheck(app, checkFlags);
   addInspect(app, inspectFlags);
+  addExplain(app, explainPath);
+  addDiff(app, diffFlags);
   addReference(app, referenceFlags);
   addLists(app);
   int code = 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/abi/ActivationRows.h"
 #include "runtime/format/Pack.h"
 #include "runtime/format/WeightDecl.h"
 
@@ -20,8 +21,9 @@ inline constexpr uint32_t manifestVersion = 1;
 struct PackedWeight {
   WeightDecl decl;
   PackedSpec spec;
-  uint64_t offset = 0; ///< in the weights region, multiple of 64
-  uint64_t bytes = 0;  ///< = packedBytes(decl, spec)
+  uint64_t offset = 0;    ///< in the weights region, multiple of 64
+  uint64_t bytes = 0;     ///< = packedBytes(decl, spec)
+  std::string formatFrom; ///< what decided the format, in words; "": it was set by hand
 };
 
 struct KvGroup {
@@ -58,10 +60,29 @@ struct KernelUse {
   std::vector<std::string> usedBy; ///< "sliding/attention.qkv", ...
 };
 
+/// What a stage leaves in the arena: rows of `vectors` vectors of `features` elements each, padded
+/// to 64 bytes (passes/Buffers.h).
+struct StageOutput {
+  static constexpr int64_t logits = -1; ///< as offset: in the caller's memory, not in the arena
+
+  int64_t offset = 0;      ///< in the arena, or `logits`
+  std::string type;        ///< "f32", "i32", or "q8" (runtime/abi/ActivationRows.h)
+  bool outputRows = false; ///< a row for each row with output, else for each row
+  uint64_t vectors = 1, features = 0;
+
+  /// From one vector to the next.
+  uint64_t vectorBytes() const {
+    return type == "q8" ? q8RowBytes(features) : (features + 15) / 16 * 64;
+  }
+  bool operator==(const StageOutput &) const = default;
+};
+
 /// What lies between two barriers of a step.
 struct Stage {
   std::string name;   ///< "sliding/attention", "sliding/linear attention.o.weight", "lm_head"
   int64_t layer = -1; ///< -1: of no layer
+  std::vector<StageOutput> outputs =
+      {}; ///< by result of the op; what goes to the cache is not here
 
   bool operator==(const Stage &) const = default;
 };

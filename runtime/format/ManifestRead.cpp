@@ -71,6 +71,7 @@ PackedWeight readWeight(ObjectReader &reader) {
   weight.spec.layout = layoutOf(reader, "layout");
   weight.offset = reader.unsignedInteger("offset");
   weight.bytes = reader.unsignedInteger("bytes");
+  weight.formatFrom = reader.string("format_from");
   for (ObjectReader &part : reader.objects("parts"))
     weight.decl.parts.push_back(readPart(std::move(part)));
   reader.expectNothingElse();
@@ -161,12 +162,47 @@ KernelUse readKernel(ObjectReader &reader) {
   return kernel;
 }
 
-Stage readStage(ObjectReader &reader, uint64_t layers) {
+/// Whoever reads the arena by this trusts it.
+void checkStageOutput(ObjectReader &reader, const StageOutput &output, const MemoryPlan &plan) {
+  if (output.type != "f32" && output.type != "i32" && output.type != "q8")
+    reader.refuse("type", fmt::format("'{}', expected f32, i32 or q8", output.type));
+  if (output.vectors == 0 || output.features == 0 ||
+      (output.type == "q8" && output.features % blockColumns != 0))
+    reader.refuse("features", fmt::format("{} vectors of {} features, expected at least one each, "
+                                          "and multiples of {} for q8",
+                                          output.vectors, output.features, blockColumns));
+  if (output.offset == StageOutput::logits)
+    return;
+  const uint64_t rows = output.outputRows ? plan.maxOutputRows : plan.maxRows;
+  const uint64_t bytes = checkedMultiply(checkedMultiply(rows, output.vectors, "rows of a stage"),
+                                         output.vectorBytes(), "output of a stage");
+  if (output.offset < 0 || output.offset % 64 != 0 || bytes > plan.arenaBytes ||
+      uint64_t(output.offset) > plan.arenaBytes - bytes)
+    reader.refuse("offset", fmt::format("{} with {} bytes, expected a multiple of 64 inside the "
+                                        "arena of {}",
+                                        output.offset, bytes, plan.arenaBytes));
+}
+
+StageOutput readStageOutput(ObjectReader &reader, const MemoryPlan &plan) {
+  StageOutput output;
+  output.offset = reader.signedInteger("offset");
+  output.type = reader.string("type");
+  output.outputRows = reader.boolean("output_rows");
+  output.vectors = reader.unsignedInteger("vectors", largestCount);
+  output.features = reader.unsignedInteger("features", largestCount);
+  checkStageOutput(reader, output, plan);
+  reader.expectNothingElse();
+  return output;
+}
+
+Stage readStage(ObjectReader &reader, uint64_t layers, const MemoryPlan &plan) {
   Stage stage;
   stage.name = reader.string("name");
   stage.layer = reader.signedInteger("layer");
   if (stage.layer < -1 || stage.layer >= int64_t(layers))
     reader.refuse("layer", fmt::format("{}, expected -1 (none) or below {}", stage.layer, layers));
+  for (ObjectReader &output : reader.objects("outputs"))
+    stage.outputs.push_back(readStageOutput(output, plan));
   reader.expectNothingElse();
   return stage;
 }
@@ -219,7 +255,7 @@ Manifest manifestFromJson(std::string_view json) {
   for (ObjectReader &item : reader.objects("kernels"))
     manifest.kernels.push_back(readKernel(item));
   for (ObjectReader &item : reader.objects("stages"))
-    manifest.stages.push_back(readStage(item, manifest.layers));
+    manifest.stages.push_back(readStage(item, manifest.layers, manifest.plan));
   reader.expectNothingElse();
   return manifest;
 }

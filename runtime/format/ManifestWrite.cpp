@@ -16,6 +16,7 @@ Json toJson(const KvGroup &group);
 Json toJson(const RopeTable &table);
 Json toJson(const MemoryPlan::Buffer &buffer);
 Json toJson(const KernelUse &kernel);
+Json toJson(const StageOutput &output);
 Json toJson(const Stage &stage);
 
 template <typename T> Json toJson(const std::vector<T> &items) {
@@ -44,6 +45,7 @@ Json toJson(const PackedWeight &weight) {
           {"layout", packedLayoutName(weight.spec.layout)},
           {"offset", weight.offset},
           {"bytes", weight.bytes},
+          {"format_from", weight.formatFrom},
           {"parts", toJson(weight.decl.parts)}};
 }
 
@@ -83,7 +85,17 @@ Json toJson(const KernelUse &kernel) {
   return {{"symbol", kernel.symbol}, {"code_bytes", kernel.codeBytes}, {"used_by", kernel.usedBy}};
 }
 
-Json toJson(const Stage &stage) { return {{"name", stage.name}, {"layer", stage.layer}}; }
+Json toJson(const StageOutput &output) {
+  return {{"offset", output.offset},
+          {"type", output.type},
+          {"output_rows", output.outputRows},
+          {"vectors", output.vectors},
+          {"features", output.features}};
+}
+
+Json toJson(const Stage &stage) {
+  return {{"name", stage.name}, {"layer", stage.layer}, {"outputs", toJson(stage.outputs)}};
+}
 
 Json toJson(const Manifest &manifest) {
   return {{"version", manifest.version},

@@ -212,7 +212,8 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
   step.logits = wanted.logits ? logits.as<float>() : nullptr;
   step.hidden = wanted.hidden ? hidden.as<float>() : nullptr;
   step.taps = taps.as<float>();
-  const bool hooked = barrierHook.arrive != nullptr;
+  const bool hooked = barrierHook.arrive || barrierHook.complete;
+  running = &step;
   step.barrier = hooked ? &Session::hookedBarrier : &ThreadPool::barrierEntry;
   step.barrier_state = hooked ? static_cast<void *>(this) : &pool;
 
@@ -226,15 +227,23 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
         c.model.step(&c.step, thread);
       },
       &call);
+  if (barrierHook.complete)
+    barrierHook.complete(barrierHook.state, step);
 }
 
 void Session::hookedBarrier(void *session, uint32_t thread) {
   auto &self = *static_cast<Session *>(session);
-  if (thread == 0)
-    self.barrierHook.arrive(self.barrierHook.state);
+  const BarrierHook &hook = self.barrierHook;
+  if (thread == 0 && hook.arrive)
+    hook.arrive(hook.state);
   self.pool.barrier(thread);
-  if (thread == 0)
-    self.barrierHook.leave(self.barrierHook.state);
+  if (hook.complete) {
+    if (thread == 0)
+      hook.complete(hook.state, *self.running);
+    self.pool.barrier(thread);
+  }
+  if (thread == 0 && hook.leave)
+    hook.leave(hook.state);
 }
 
 void Session::finishStep() {

@@ -23,6 +23,9 @@ struct BarrierHook {
   void *state = nullptr;
   void (*arrive)(void *state) = nullptr; ///< null: no hook
   void (*leave)(void *state) = nullptr;  ///< set with `arrive`
+  /// Called on thread 0 when a stage is complete, while all other threads wait: what the stage left
+  /// in the arena can be read. After the last stage too. Null: not called.
+  void (*complete)(void *state, const inf_step &step) = nullptr;
 };
 
 struct SessionOptions {
@@ -167,6 +170,7 @@ private:
   Region taps;                          // float [layers + 1][max_rows][hidden_stride], or empty
   std::vector<RowRequest> chunk;        // [max_rows], prefill's
   BarrierHook barrierHook;
+  const inf_step *running = nullptr; // for the hook, within run()
   ThreadPool pool;
 };
 

@@ -13,5 +13,6 @@ int doctorCommand(Arguments arguments, Output &out);
 int chatCommand(Arguments arguments, Output &out);
 int fillCommand(Arguments arguments, Output &out);
 int cacheCommand(Arguments arguments, Output &out);
+int traceCommand(Arguments arguments, Output &out);
 
 } // namespace inf

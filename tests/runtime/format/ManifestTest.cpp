@@ -97,6 +97,19 @@ TEST(Manifest, ValuesThatCanNotBeAreNamed) {
   expectRefused("/plan/buffers/0/offset", 5000, {"buffers[0].offset", "arena_bytes"});
   expectRefused("/plan/buffers/0/first_use", 7, {"buffers[0].first_use"});
   expectRefused("/kernels/0/used_by/0", 1, {"kernels[0].used_by"});
+  expectRefused("/weights/0/format_from", 1, {"weights[0].format_from", "string"});
+  expectRefused("/stages/0/layer", 2, {"stages[0].layer"});
+  expectRefused("/stages/0/outputs/0/type", "f64", {"outputs[0].type", "'f64'"});
+  expectRefused("/stages/0/outputs/0/features", 33, {"outputs[0].features", "32 for q8"});
+  expectRefused("/stages/0/outputs/0/vectors", 0, {"outputs[0].features", "at least one"});
+}
+
+TEST(Manifest, AnOutputOfAStageLiesInTheArena) {
+  // 8 rows of 128 bytes each (32 codes padded to 64, a scale and a sum padded to 64) in 4096.
+  for (const int64_t offset : {int64_t(32), int64_t(-64), int64_t(3136), INT64_MAX, INT64_MIN})
+    expectRefused("/stages/0/outputs/0/offset", offset, {"outputs[0].offset", "arena"});
+  expectRefused("/stages/0/outputs/0/vectors", 100, {"outputs[0].offset", "arena"});
+  expectRefused("/stages/0/outputs/0/vectors", uint64_t(1) << 32, {"stages[0].outputs[0]"});
 }
 
 TEST(Manifest, TextThatIsNotJsonIsRefusedAtEveryLength) {

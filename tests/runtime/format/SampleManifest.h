@@ -15,12 +15,12 @@ inline std::vector<PackedWeight> sampleWeights() {
       "experts.gate_up", 3, 40, 64, {{"blocks", "scales", MXFP4, 40, false, true}}};
   const WeightDecl bias = {"experts.bias", 3, 40, 1, {{"bias", "", BF16, 40, false, true}}};
   const WeightDecl down = {"experts.down", 3, 33, 50, {{"down", "", BF16, 33, true, false}}};
-  return {{dense("embedding", BF16, 37, 33), {BF16, Rows}},
-          {dense("norm", BF16, 33, 1), {F32, Vector}},
-          {experts, {MXFP4, Panel16Pairs}},
-          {bias, {F32, VectorPairs}},
-          {down, {BF16, Panel16}},
-          {dense("head", F32, 37, 33), {F16, Panel16}}};
+  return {{dense("embedding", BF16, 37, 33), {BF16, Rows}, 0, 0, "base none"},
+          {dense("norm", BF16, 33, 1), {F32, Vector}, 0, 0, "vectors are f32"},
+          {experts, {MXFP4, Panel16Pairs}, 0, 0, "stored in blocks"},
+          {bias, {F32, VectorPairs}, 0, 0, "vectors are f32"},
+          {down, {BF16, Panel16}, 0, 0, "rule *=bf16"},
+          {dense("head", F32, 37, 33), {F16, Panel16}, 0, 0, ""}};
 }
 
 inline Manifest sampleManifest() {
@@ -48,6 +48,8 @@ inline Manifest sampleManifest() {
   manifest.plan.scratchBytes = 64;
   manifest.plan.buffers = {{"x", 64, 128, 0, 3}};
   manifest.kernels = {{"inf_gemv", 77, {"sliding/attention.qkv"}}};
+  manifest.stages = {{"sliding/attention", 1, {{64, "q8", false, 1, 32}}},
+                     {"lm_head", -1, {{StageOutput::logits, "f32", true, 1, 37}}}};
   return manifest;
 }
 
