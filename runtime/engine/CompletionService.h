@@ -12,11 +12,9 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/sampler/SamplingOptions.h"
+#include "runtime/scheduler/RequestPriority.h"
 
 namespace inf {
-
-/// Interactive goes before Normal before Batch; waiting ages a request into the next class.
-enum class RequestPriority : uint8_t { Interactive, Normal, Batch };
 
 struct CompletionRequest {
   std::vector<int32_t> prompt; ///< not empty
@@ -88,7 +86,7 @@ public:
 struct ServiceLimits {
   uint32_t vocabulary = 0, context = 0;
   uint32_t sequences = 0; ///< running at a time
-  uint32_t queue = 0;     ///< waiting at most
+  uint32_t queue = 0;     ///< waiting at most, when all sequences run
 };
 
 struct LatencyHistogram {
