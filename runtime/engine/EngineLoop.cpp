@@ -15,6 +15,7 @@ SchedulerOptions schedulerOptions(const RunnerFacts &facts, const EngineOptions 
   made.stepTokens =
       options.stepTokens == 0 ? facts.stepTokens : std::min(options.stepTokens, facts.stepTokens);
   made.stepOutputs = facts.stepOutputs;
+  made.growthTokens = options.growthTokens;
   made.costs.paceFactor = options.paceFactor;
   made.costs.stepSeconds = options.stepSeconds;
   return made;

@@ -15,6 +15,9 @@ struct EngineOptions {
   uint32_t stepTokens = 0; ///< rows of a step at most; 0: what the model's plan holds
   double stepSeconds = 1;  ///< a step's aim; a cancel waits for one
   double paceFactor = 3;   ///< how many times slower streams may get while prompts arrive
+  /// Room that running requests may still grow into before another starts; less runs more requests
+  /// at a time and preempts more.
+  uint32_t growthTokens = 64;
   ThreadPlan threads;
 };
 

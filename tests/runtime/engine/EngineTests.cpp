@@ -95,17 +95,18 @@ TEST_F(EngineOfFakeModel, preemptionsDoNotShow) {
   for (bool prefixes : {true, false}) {
     options.prefixes = prefixes;
     // Of a full block 2 KiB, of a window's 2 KiB: about one and a half sequences.
-    options.kvBytes = 30 << 10;
+    options.kvBytes = 40 << 10;
     options.sequences = 4;
     options.stepTokens = 16;
+    options.growthTokens = 0;
     open();
     std::vector<Running> running;
     for (size_t i = 0; i < 8; ++i)
-      running.push_back(submit(request(30 + i, i, 60)));
+      running.push_back(submit(request(30 + i, i, 150)));
     for (size_t i = 0; i < 8; ++i) {
       CompletionResult result = running[i].sink->wait();
       ASSERT_EQ(result.end, CompletionEnd::Length) << result.error;
-      EXPECT_EQ(running[i].sink->tokens(), expected(request(30 + i, i, 60), result.generatedTokens))
+      EXPECT_EQ(running[i].sink->tokens(), expected(request(30 + i, i, 150), result.generatedTokens))
           << i;
     }
     EXPECT_GT(engine->metrics().preemptions, 0u);
@@ -306,8 +307,9 @@ TEST_F(EngineOfFakeModel, manyThreadsSubmitAndCancel) {
           engine->cancel(running.id);
         engine->metrics();
         CompletionResult result = running.sink->wait();
-        if (result.end != CompletionEnd::Cancelled)
+        if (result.end != CompletionEnd::Cancelled) {
           EXPECT_EQ(running.sink->tokens(), expected(request(1 + i, t * 100 + i, 10), 10));
+        }
       }
     });
   for (std::thread &thread : threads)
