@@ -106,7 +106,8 @@ TEST_F(EngineOfFakeModel, preemptionsDoNotShow) {
     for (size_t i = 0; i < 8; ++i) {
       CompletionResult result = running[i].sink->wait();
       ASSERT_EQ(result.end, CompletionEnd::Length) << result.error;
-      EXPECT_EQ(running[i].sink->tokens(), expected(request(30 + i, i, 150), result.generatedTokens))
+      EXPECT_EQ(running[i].sink->tokens(),
+                expected(request(30 + i, i, 150), result.generatedTokens))
           << i;
     }
     EXPECT_GT(engine->metrics().preemptions, 0u);
