@@ -4,9 +4,9 @@
 //
 //   bench_serving MODEL.so [TOKENS] [THREADS] [ROUNDS]
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <mutex>
 
@@ -59,10 +59,12 @@ std::vector<int32_t> prompt(const Model &model, uint32_t sequence) {
   return ids;
 }
 
+/// Seconds of this process's threads together: what else runs on the machine plays a smaller part.
+/// With one thread it is the time that the work takes.
 double secondsOf(const std::function<void()> &work) {
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return double(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 double engineSeconds(Engine &engine, const Model &model, uint32_t sequences, uint32_t tokens) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/Error.h"
+#include "runtime/sampler/Logprobs.h"
 #include "runtime/sampler/SamplingOptions.h"
 #include "runtime/scheduler/RequestPriority.h"
 
@@ -31,11 +32,6 @@ struct CompletionRequest {
   /// Ends with FinishReason Deadline when it is not done by then. From submit().
   std::optional<std::chrono::milliseconds> deadline;
   uint64_t tenant = 0; ///< cached prefixes are shared within a tenant only
-};
-
-struct TokenLogprob {
-  int32_t id = 0;
-  double logprob = 0;
 };
 
 struct TokenEvent {

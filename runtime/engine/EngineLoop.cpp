@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/engine/LogitRanks.h"
+#include "runtime/sampler/Logprobs.h"
 
 namespace inf {
 namespace {
@@ -143,15 +143,29 @@ void EngineLoop::takeLogits(uint64_t id, Active &active, uint32_t position,
 void EngineLoop::reportPrompt(Active &active, uint32_t position, std::span<const float> logits) {
   TokenEvent event;
   event.id = active.request.prompt[position + 1];
-  LogitRanks ranks(logits, event.id, active.request.logprobs.value_or(0));
-  event.logprob = ranks.chosen;
-  event.top = ranks.likeliest;
+  RowLogprobs row = rowLogprobs(logits, event.id, active.request.logprobs.value_or(0));
+  event.logprob = row.chosen.logprob;
+  event.top = row.best;
   active.sink->promptToken(event);
 }
 
+/// What stops the request is what its sampler may have to mask.
+SamplingOptions EngineLoop::samplingOf(const Active &active) const {
+  SamplingOptions sampling = active.request.sampling;
+  auto add = [&](const std::vector<int32_t> &ids) {
+    sampling.stopTokens.insert(sampling.stopTokens.end(), ids.begin(), ids.end());
+  };
+  add(active.request.stopTokens);
+  if (!active.request.ignoreEos)
+    add(facts.stopTokens);
+  return sampling;
+}
+
 int32_t EngineLoop::choose(Active &active, std::span<const float> logits, bool forced) {
-  if (!active.sampler)
-    active.sampler.emplace(active.request.sampling, facts.vocabulary);
+  if (!active.sampler) {
+    active.sampler.emplace(samplingOf(active), facts.vocabulary);
+    active.sampler->acceptPrompt(active.request.prompt);
+  }
   if (!forced)
     return active.sampler->sample(logits);
   int32_t token = active.forced.front();
@@ -182,14 +196,15 @@ void EngineLoop::nextToken(uint64_t id, Active &active, std::span<const float> l
     tell(id, active, event);
     return;
   }
-  LogitRanks ranks(logits, event.id, *active.request.logprobs);
-  event.logprob = ranks.chosen;
-  event.top = ranks.likeliest;
+  RowLogprobs row = rowLogprobs(logits, event.id, *active.request.logprobs);
+  event.logprob = row.chosen.logprob;
+  event.top = row.best;
   tell(id, active, event);
 }
 
 void EngineLoop::tell(uint64_t id, Active &active, const TokenEvent &event) {
   scheduler.accept(id, event.id);
+  active.sampler->accept(event.id);
   double now = clock.now();
   metrics.token(active.lastToken == 0 ? 0 : now - active.lastToken);
   active.lastToken = now;

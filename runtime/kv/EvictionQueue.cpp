@@ -50,16 +50,21 @@ uint32_t EvictionQueue::victim() {
   size_t place = policy == EvictionPolicy::Random ? nextRandom() % heap.size() : 0;
   uint32_t thing = heap[place];
   if (policy == EvictionPolicy::CostAware)
-    level = std::max(level, things[thing].level + things[thing].worth);
+    level = std::max(level, rank(things[thing]));
   withdraw(thing);
   return thing;
+}
+
+double EvictionQueue::rank(const Thing &thing) {
+  constexpr uint32_t most = 8; // uses that count: what was popular once must be able to go
+  return thing.level + thing.worth * std::min(thing.uses, most);
 }
 
 /// Whether `a` goes before `b`.
 bool EvictionQueue::before(uint32_t a, uint32_t b) const {
   const Thing &x = things[a], &y = things[b];
-  if (policy == EvictionPolicy::CostAware && x.level + x.worth != y.level + y.worth)
-    return x.level + x.worth < y.level + y.worth;
+  if (policy == EvictionPolicy::CostAware && rank(x) != rank(y))
+    return rank(x) < rank(y);
   if (policy == EvictionPolicy::Lfu && x.uses != y.uses)
     return x.uses < y.uses;
   return x.lastUse < y.lastUse;

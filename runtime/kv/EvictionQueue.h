@@ -11,10 +11,11 @@ namespace inf {
 /// Things are numbers below `capacity`; their use is remembered whether they are offered or not.
 /// Allocates nothing after construction; every call is O(log offered).
 ///
-/// CostAware is Greedy-Dual-Size (Cao and Irani, "Cost-Aware WWW Proxy Caching Algorithms", 1997):
-/// a thing's rank is its worth (cost to make again per byte) above a level that it had when it was
-/// used last; the least rank goes, and the level rises to it. So what is worth little goes early,
-/// and what was worth much goes in the end when nobody uses it.
+/// CostAware is Greedy-Dual-Size-Frequency (Cherkasova, "Improving WWW Proxies Performance with
+/// Greedy-Dual-Size-Frequency Caching Policy", 1998): a thing's rank is its worth (cost to make
+/// again per byte) times its uses, above a level that it had when it was used last; the least rank
+/// goes, and the level rises to it. So what is worth little goes early, and what was worth much
+/// goes in the end when nobody uses it.
 class EvictionQueue {
 public:
   EvictionQueue(EvictionPolicy policy, uint32_t capacity);
@@ -40,6 +41,7 @@ private:
     double level = 0;   ///< when it was used last
     double worth = 0;
   };
+  static double rank(const Thing &thing);
   bool before(uint32_t a, uint32_t b) const;
   void set(size_t place, uint32_t thing);
   void rise(size_t place);

@@ -26,8 +26,8 @@
 
 namespace inf {
 
-/// Which cached blocks go first when a sequence needs memory. CostAware: the least (seconds to
-/// compute again) per byte freed, aged by the time since the last use.
+/// Which cached blocks go first when a sequence needs memory. CostAware: the least cost to compute
+/// again per byte freed, times the uses, ageing with what is evicted.
 enum class EvictionPolicy { CostAware, Lru, Lfu, Random };
 
 struct KvCacheOptions {
@@ -83,7 +83,8 @@ public:
   uint32_t longestPrefix(std::span<const int32_t> tokens, uint64_t tenant) const;
   /// Begins `sequence`, which is empty, with the longest cached prefix and returns its length: the
   /// position that the sequence goes on from. The tokens are compared, not only their hashes. May
-  /// give less than longestPrefix() said when there is no free block for a copy.
+  /// give less than longestPrefix() said when there is no free block for a copy. A sequence that
+  /// begins without attach() is of the tenant that the slot had last, 0 after release().
   uint32_t attach(uint32_t sequence, std::span<const int32_t> tokens, uint64_t tenant);
 
   /// How many more tokens the sequence could be given now, evicting cached prefixes if need be, up

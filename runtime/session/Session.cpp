@@ -4,6 +4,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/session/Rope.h"
+#include "runtime/session/Traffic.h"
 
 namespace inf {
 namespace {
@@ -18,13 +19,26 @@ uint32_t checkedContext(const Model &model, const SessionOptions &options) {
   return options.context;
 }
 
-KvCacheOptions cacheOptions(const inf_model &model, const SessionOptions &options) {
+/// What a position adds to the cost of a token that comes after it, over that of a token alone: by
+/// the bytes read, which is the time of a generated token and near enough to that of a prompt's.
+double positionCost(const Model &model) {
+  constexpr uint64_t far = 1 << 24; // beyond any window
+  auto added =
+      static_cast<double>(kvBytesRead(model.code(), far + 1) - kvBytesRead(model.code(), far));
+  return added / static_cast<double>(std::max<uint64_t>(1, model.manifest().bytesPerToken));
+}
+
+KvCacheOptions cacheOptions(const Model &loaded, const SessionOptions &options) {
+  const inf_model &model = loaded.code();
   KvCacheOptions cache;
   cache.sequences = options.maxSequences;
   cache.context = options.context;
   cache.maxRows = model.plan->max_rows;
   cache.bytes = options.kvBytes;
   cache.prefixes = options.prefixes;
+  cache.checkpointTokens = options.checkpointTokens;
+  cache.eviction = options.eviction;
+  cache.positionCost = positionCost(loaded);
   cache.modelSalt = {model.build_id[0], model.build_id[1]};
   return cache;
 }
@@ -61,7 +75,7 @@ std::span<const float> StepResult::tap(uint32_t layer, uint32_t row) const {
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions &options)
     : loaded(std::move(model)), code(loaded->code()),
       contextTokens(checkedContext(*loaded, options)),
-      cache({code.kv_group, code.kv_groups}, cacheOptions(code, options)),
+      cache({code.kv_group, code.kv_groups}, cacheOptions(*loaded, options)),
       parts(options.maxSequences),
       rows(bufferBytes(maxRows(), sizeof(inf_row), "rows of a step"), "rows of a step"),
       outputRows(bufferBytes(maxOutputRows(), sizeof(int32_t), "output rows"), "output rows"),

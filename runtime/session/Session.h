@@ -30,8 +30,10 @@ struct SessionOptions {
   uint32_t maxSequences = 1;
   uint64_t kvBytes = 0;  ///< of keys and values; 0: enough for every sequence to reach its context
   bool prefixes = false; ///< keep and share prefixes (attach, release, checkpoint)
-  ThreadPlan threads;    ///< planThreads(); the default is this thread alone, not bound
-  bool taps = false;     ///< keep the residual stream of every layer (StepResult::tap)
+  uint32_t checkpointTokens = 1024; ///< KvCacheOptions::checkpointTokens
+  EvictionPolicy eviction = EvictionPolicy::CostAware;
+  ThreadPlan threads; ///< planThreads(); the default is this thread alone, not bound
+  bool taps = false;  ///< keep the residual stream of every layer (StepResult::tap)
   BarrierHook barrierHook;
 };
 

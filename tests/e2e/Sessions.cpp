@@ -14,6 +14,10 @@ std::unique_ptr<Session> openSession(const std::string &model, const SessionSetu
   options.threads.threads = setup.threads;
   options.threads.pin = false; // tests run beside each other
   options.taps = setup.taps;
+  options.prefixes = setup.prefixes;
+  options.kvBytes = setup.kvBytes;
+  options.checkpointTokens = setup.checkpointTokens;
+  options.eviction = setup.eviction;
   return std::make_unique<Session>(Model::load(model), options);
 }
 

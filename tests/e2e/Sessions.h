@@ -16,6 +16,10 @@ struct SessionSetup {
   uint32_t sequences = 1;
   unsigned threads = 1;
   bool taps = false;
+  bool prefixes = false;
+  uint64_t kvBytes = 0;
+  uint32_t checkpointTokens = 1024;
+  EvictionPolicy eviction = EvictionPolicy::CostAware;
 };
 std::unique_ptr<Session> openSession(const std::string &model, const SessionSetup &setup = {});
 

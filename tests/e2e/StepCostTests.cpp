@@ -43,6 +43,7 @@ TEST(StepCost, aStepAllocatesNothingAndTakesNoLock) {
     if (!runsHere(target))
       continue;
     for (const std::string &model : {tinyExact(target), tinyDefault(target)}) {
+      setup.prefixes = !setup.prefixes; // full blocks enter the index within a step
       auto session = openSession(model, setup);
       const std::vector<RowRequest> rows = mixedRows();
       // From the first step on: nothing is put off to it.
