@@ -51,6 +51,10 @@ void check(const CompletionRequest &request, const ServiceLimits &limits, uint32
            request.prompt.size(), capacity);
   requireTokens(request.prompt, limits.vocabulary, "token id");
   requireTokens(request.stopTokens, limits.vocabulary, "stop token");
+  requireTokens(request.sampling.stopTokens, limits.vocabulary, "stop token");
+  requireTokens(request.sampling.dryBreakers, limits.vocabulary, "DRY breaker");
+  for (const LogitBias &bias : request.sampling.logitBias)
+    requireTokens({&bias.id, 1}, limits.vocabulary, "the logit bias's token");
   if (request.logprobs && *request.logprobs > mostLogprobs)
     refuse(RefusalReason::Invalid, "{} log-probabilities were asked for, expected at most {}.",
            *request.logprobs, mostLogprobs);

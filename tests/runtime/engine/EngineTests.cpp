@@ -139,6 +139,9 @@ TEST_F(EngineOfFakeModel, whatCannotRunIsRefusedAtOnce) {
   CompletionRequest badSampling = request(3, 1, 1);
   badSampling.sampling.topP = 0;
   EXPECT_EQ(refusalOf(badSampling), RefusalReason::Invalid);
+  CompletionRequest badBias = request(3, 1, 1);
+  badBias.sampling.logitBias = {{FAKE_VOCABULARY, 1}};
+  EXPECT_EQ(refusalOf(badBias), RefusalReason::Invalid);
   EXPECT_EQ(engine->metrics().steps, 0u) << "nothing was computed";
 }
 
