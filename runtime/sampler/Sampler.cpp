@@ -1,32 +1,15 @@
 #include "runtime/sampler/Sampler.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "runtime/base/Error.h"
+#include "runtime/sampler/HighestLogit.h"
 
 namespace inf {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-/// The index of the highest logit, the lowest among equals; checks what Sampler::sample promises.
-int32_t highestOf(std::span<const float> logits) {
-  size_t best = 0;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (!(logits[i] < infinity)) // NaN too
-      fail(ErrorCode::Internal,
-           "logit {} of {} is {}, expected a number or -infinity; the model's output is broken", i,
-           logits.size(), logits[i]);
-    if (logits[i] > logits[best])
-      best = i;
-  }
-  if (logits[best] == -infinity)
-    fail(ErrorCode::Internal,
-         "all {} logits are -infinity, expected at least one token to be possible", logits.size());
-  return int32_t(best);
-}
 
 /// Ids are int32_t, so no more can be told apart.
 size_t checkedCapacity(size_t maxVocabulary) {
@@ -41,101 +24,77 @@ size_t checkedCapacity(size_t maxVocabulary) {
 
 Sampler::Sampler(const SamplingOptions &samplingOptions, size_t maxVocabulary)
     : options(samplingOptions), random(samplingOptions.seed),
-      capacity(checkedCapacity(maxVocabulary)) {
-  options.validate();
-  if (options.temperature > 0)
-    candidates.reserve(capacity);
-}
+      capacity(checkedCapacity(maxVocabulary)), changes(samplingOptions, capacity),
+      candidates(samplingOptions.temperature > 0 ? capacity : 0, samplingOptions.typicalP < 1),
+      mirostatLimit(2 * double(samplingOptions.mirostatTau)) {}
 
 int32_t Sampler::sample(std::span<const float> logits) {
-  if (logits.empty() || logits.size() > capacity)
+  if (logits.size() > capacity)
     fail(ErrorCode::Internal, "{} logits were given, expected 1 to {} (the vocabulary)",
          logits.size(), capacity);
-  int32_t best = highestOf(logits);
-  if (options.temperature == 0)
-    return best;
-  gather(logits);
-  keepTopK();
-  weigh(logits[size_t(best)]);
-  keepTopP();
-  keepMinP();
-  return draw();
+  int32_t best = highestLogit(logits);
+  if (!changes.active())
+    return options.temperature == 0 ? best : choose(logits, logits[size_t(best)]);
+  std::span<const float> row = changes.apply(logits);
+  best = highestAfterChanges(row);
+  return options.temperature == 0 ? best : choose(row, row[size_t(best)]);
 }
 
-void Sampler::gather(std::span<const float> logits) {
-  candidates.clear();
-  sorted = false;
-  for (size_t i = 0; i < logits.size(); ++i)
-    if (logits[i] > -infinity)
-      candidates.push_back({logits[i], int32_t(i), 0});
+int32_t Sampler::choose(std::span<const float> logits, float highest) {
+  candidates.gather(logits);
+  if (options.topNSigma > 0)
+    candidates.keepTopNSigma(double(options.topNSigma), highest);
+  if (options.topK > 0) // by logits, which the temperature orders alike: fewer to weigh
+    candidates.keepTopK(size_t(options.topK));
+  candidates.weigh(options.temperature, highest);
+  if (options.mirostat)
+    return drawByMirostat();
+  if (options.typicalP < 1)
+    candidates.keepTypicalP(double(options.typicalP));
+  if (options.topP < 1)
+    candidates.keepTopP(double(options.topP));
+  if (options.minP > 0)
+    candidates.keepMinP(double(options.minP));
+  if (options.xtcProbability > 0 && random.nextUnit() < double(options.xtcProbability))
+    candidates.excludeTopChoices(double(options.xtcThreshold));
+  return candidates.draw(random.nextUnit()).id;
 }
 
-void Sampler::keepTopK() {
-  size_t k = size_t(options.topK);
-  if (k == 0 || k >= candidates.size())
-    return;
-  auto end = candidates.begin() + ptrdiff_t(k);
-  std::nth_element(candidates.begin(), end, candidates.end(), likelier);
-  candidates.erase(end, candidates.end());
-  // nth_element leaves an order of its library's choice; which token a random number means must not
-  // depend on that.
-  std::sort(candidates.begin(), candidates.end(), likelier);
-  sorted = true;
+/// Basu et al. 2021, "Mirostat", algorithm 2: tokens above the limit are left out, and the limit
+/// follows the error between the surprise of what was drawn and the aim.
+int32_t Sampler::drawByMirostat() {
+  candidates.keepSurpriseBelow(mirostatLimit);
+  Candidates::Draw drawn = candidates.draw(random.nextUnit());
+  double error = -std::log2(drawn.share) - double(options.mirostatTau);
+  mirostatLimit -= double(options.mirostatEta) * error;
+  return drawn.id;
 }
 
-void Sampler::weigh(float highest) {
-  double scale = 1.0 / double(options.temperature);
-  for (Candidate &candidate : candidates)
-    candidate.weight = std::exp((double(candidate.logit) - double(highest)) * scale);
+int32_t Sampler::highestAfterChanges(std::span<const float> row) const {
+  for (float logit : row)
+    if (logit > -infinity)
+      return highestLogit(row);
+  fail(ErrorCode::Usage,
+       "--logit-bias and the stop tokens exclude all {} tokens that the model thinks possible. "
+       "Ban fewer.",
+       row.size());
 }
 
-/// A heap yields the likeliest tokens one by one; usually few of the whole vocabulary are needed.
-void Sampler::keepTopP() {
-  if (options.topP >= 1)
-    return;
-  double needed = 0;
-  for (const Candidate &candidate : candidates)
-    needed += candidate.weight;
-  needed *= double(options.topP);
+void Sampler::requireKnown(int32_t id) const {
+  if (id < 0 || size_t(id) >= capacity)
+    fail(ErrorCode::Internal, "token {} was accepted, expected 0 to {}", id, capacity - 1);
+}
 
-  // A heap's top is its greatest element, so it is ordered by "less likely".
-  auto lessLikely = [](const Candidate &a, const Candidate &b) { return likelier(b, a); };
-  if (!sorted)
-    std::make_heap(candidates.begin(), candidates.end(), lessLikely);
-  size_t kept = 0;
-  for (double reached = 0; kept < candidates.size() && reached < needed; ++kept) {
-    if (!sorted) // moves the likeliest of the rest behind the rest, which shrinks by one
-      std::pop_heap(candidates.begin(), candidates.end() - ptrdiff_t(kept), lessLikely);
-    size_t at = sorted ? kept : candidates.size() - 1 - kept;
-    reached += candidates[at].weight;
+void Sampler::acceptPrompt(std::span<const int32_t> ids) {
+  for (int32_t id : ids) {
+    requireKnown(id);
+    changes.acceptPrompt(id);
   }
-  if (!sorted)
-    std::reverse(candidates.begin(), candidates.end());
-  candidates.erase(candidates.begin() + ptrdiff_t(kept), candidates.end());
-  sorted = true;
 }
 
-void Sampler::keepMinP() {
-  // The likeliest token always stays and has weight 1.
-  double least = double(options.minP);
-  if (least > 0)
-    std::erase_if(candidates, [&](const Candidate &c) { return c.weight < least; });
-}
-
-int32_t Sampler::draw() {
-  double total = 0;
-  for (const Candidate &candidate : candidates)
-    total += candidate.weight;
-  double target = random.nextUnit() * total, reached = 0;
-  for (const Candidate &candidate : candidates) {
-    reached += candidate.weight;
-    if (target < reached)
-      return candidate.id;
-  }
-  // Rounding can leave target == total; both sums run in the same order, so only then.
-  auto last = std::find_if(candidates.rbegin(), candidates.rend(),
-                           [](const Candidate &c) { return c.weight > 0; });
-  return last->id;
+void Sampler::accept(int32_t id) {
+  requireKnown(id);
+  changes.accept(id);
 }
 
 } // namespace inf

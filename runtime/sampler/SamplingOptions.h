@@ -21,19 +21,19 @@ struct SamplingOptions {
   uint64_t seed = 0;     ///< the same seed, options and logits give the same tokens
 
   // Changes of logits: at temperature 0 too.
-  std::vector<LogitBias> logitBias; ///< each id at most once
-  std::vector<int32_t> stopTokens;  ///< end the text; masked as the next two say
-  uint64_t minTokens = 0;           ///< no stop token among this many generated tokens
-  bool ignoreStops = false;         ///< never a stop token
-  float repetitionPenalty = 1;      ///< of tokens in prompt and answer; (0, 100], 1: off
-  int repetitionWindow = 0;         ///< only the last N tokens of both; 0: all
-  float presencePenalty = 0;        ///< of tokens in the answer, once; -2 to 2
-  float frequencyPenalty = 0;       ///< of tokens in the answer, for each time; -2 to 2
-  float dryMultiplier = 0;          ///< of going on with a repeated run; [0, 100], 0: off
-  float dryBase = 1.75f;            ///< growth for each token of the run; [1, 100]
-  int dryAllowedLength = 2;         ///< shorter runs are free; 1 or more
-  int dryWindow = 4096;             ///< runs among the last N tokens of prompt and answer
-  std::vector<int32_t> dryBreakers; ///< tokens that no run contains
+  std::vector<LogitBias> logitBias = {}; ///< each id at most once
+  std::vector<int32_t> stopTokens = {};  ///< end the text; masked as the next two say
+  uint64_t minTokens = 0;                ///< no stop token among this many generated tokens
+  bool ignoreStops = false;              ///< never a stop token
+  float repetitionPenalty = 1;           ///< of tokens in prompt and answer; (0, 100], 1: off
+  int repetitionWindow = 0;              ///< only the last N tokens of both; 0: all
+  float presencePenalty = 0;             ///< of tokens in the answer, once; -2 to 2
+  float frequencyPenalty = 0;            ///< of tokens in the answer, for each time; -2 to 2
+  float dryMultiplier = 0;               ///< of going on with a repeated run; [0, 100], 0: off
+  float dryBase = 1.75f;                 ///< growth for each token of the run; [1, 100]
+  int dryAllowedLength = 2;              ///< shorter runs are free; 1 or more
+  int dryWindow = 4096;                  ///< runs among the last N tokens of prompt and answer
+  std::vector<int32_t> dryBreakers = {}; ///< tokens that no run contains
 
   // Choice among candidates: play no part at temperature 0.
   float topNSigma = 0;       ///< keep logits within N standard deviations of the highest; 0: off

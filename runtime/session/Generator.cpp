@@ -24,6 +24,13 @@ void emit(const GenerateSinks &sinks, const std::string &text) {
     sinks.text(text);
 }
 
+/// The model's stop tokens beside those of the options. The manifest's are checked when it is read.
+SamplingOptions withStopTokens(SamplingOptions sampling, const std::vector<int64_t> &eos) {
+  for (int64_t id : eos)
+    sampling.stopTokens.push_back(static_cast<int32_t>(id));
+  return sampling;
+}
+
 } // namespace
 
 std::string_view finishReasonName(FinishReason reason) {
@@ -53,7 +60,8 @@ double GenerateResult::decodeBytesPerSecond() const {
 Generator::Generator(Session &usedSession, uint32_t usedSequence,
                      const GenerateOptions &generateOptions)
     : session(usedSession), sequence(usedSequence), options(generateOptions),
-      sampler(options.sampling, session.model().code().vocabulary) {
+      sampler(withStopTokens(options.sampling, session.model().manifest().eosTokens),
+              session.model().code().vocabulary) {
   if (session.model().tokenizer() || !options.stopStrings.empty())
     text.emplace(session.model().requireTokenizer(), options.stopStrings, options.specials);
 }
@@ -94,6 +102,7 @@ bool Generator::show(int32_t token, const GenerateSinks &sinks) {
 GenerateResult Generator::generate(std::span<const int32_t> prompt, const GenerateSinks &sinks) {
   GenerateResult result;
   std::span<const float> logits = prefill(prompt, sinks, result);
+  sampler.acceptPrompt(prompt);
   auto cancelled = [&] { return sinks.cancelled && sinks.cancelled(); };
   bool last = false;
   while (true) {
@@ -107,6 +116,7 @@ GenerateResult Generator::generate(std::span<const int32_t> prompt, const Genera
     }
     Clock::time_point start = Clock::now();
     int32_t token = sampler.sample(logits);
+    sampler.accept(token);
     // The first token comes with the prefill: no step of its own, so no decode time either.
     if (result.generatedTokens++ > 0)
       result.decodeSeconds += secondsSince(start);

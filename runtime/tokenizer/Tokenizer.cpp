@@ -132,8 +132,12 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, SpecialOutput specia
   return out;
 }
 
+bool Tokenizer::hasToken(int32_t id) const {
+  return id >= 0 && id < vocabularySize() && parts->tokens.kind(id) != TokenKind::None;
+}
+
 std::string_view Tokenizer::tokenBytes(int32_t id) const {
-  if (id < 0 || id >= vocabularySize() || parts->tokens.kind(id) == TokenKind::None)
+  if (!hasToken(id))
     fail(ErrorCode::BadInput,
          "token id {} has no token, the vocabulary has {} ids; the ids are of another tokenizer",
          id, vocabularySize());

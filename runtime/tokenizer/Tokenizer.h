@@ -61,6 +61,9 @@ public:
   /// without a token.
   std::string_view tokenBytes(int32_t id) const;
 
+  /// Whether an id, any number, has a token.
+  bool hasToken(int32_t id) const;
+
   /// Highest id + 1; some ids below may have no token.
   int32_t vocabularySize() const;
 

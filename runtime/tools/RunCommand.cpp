@@ -8,6 +8,7 @@
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/Interrupts.h"
 #include "runtime/tools/ModelOptions.h"
+#include "runtime/tools/SamplingFlags.h"
 #include "runtime/tools/TokenInput.h"
 
 namespace inf {
@@ -26,8 +27,8 @@ Streams what the model says to stdout, one status line to stderr.
   --temperature T    0 always takes the likeliest token (0)
   --top-k K          sample from the K likeliest tokens; 0: all (0)
   --top-p P          sample from the likeliest that reach probability P (1)
-  --min-p P          leave out tokens below P times the likeliest (0)
   --seed N           the same seed gives the same text (0)
+  --help-sampling    penalties, logit bias, DRY, mirostat and more filters
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
   --load MODE        weights: map (starts at once), copy (into huge pages), auto
@@ -45,6 +46,7 @@ struct RunOptions {
   std::optional<std::string> prompt, ids;
   bool raw = false, printIds = false;
   std::optional<uint64_t> context; ///< nullopt: defaultContext or what the model holds
+  SamplingFlags sampling;
   GenerateOptions generate;
 };
 
@@ -56,18 +58,15 @@ void addOptions(CLI::App &app, RunOptions &options) {
   app.add_option("--ids", options.ids);
   app.add_option("--max-tokens", options.generate.maxTokens);
   app.add_option("--stop", options.generate.stopStrings)->allow_extra_args(false);
-  app.add_option("--temperature", options.generate.sampling.temperature);
-  app.add_option("--top-k", options.generate.sampling.topK);
-  app.add_option("--top-p", options.generate.sampling.topP);
-  app.add_option("--min-p", options.generate.sampling.minP);
-  app.add_option("--seed", options.generate.sampling.seed);
+  addSamplingFlags(app, options.sampling);
+  app.set_help_all_flag("--help-sampling");
   app.add_option("--context", options.context);
   app.add_flag("--print-ids", options.printIds);
 }
 
 /// What needs no model is refused before one is loaded.
-void checkOptions(const RunOptions &options) {
-  options.generate.sampling.validate();
+void checkOptions(RunOptions &options) {
+  checkSamplingFlags(options.sampling);
   if (options.prompt.has_value() == options.ids.has_value())
     fail(ErrorCode::Usage,
          "expected one of --prompt and --ids, got {}. `infrun --help` has an "
@@ -116,7 +115,7 @@ int runCommand(Arguments arguments, Output &out) {
   CLI::App app("", "infrun");
   RunOptions options;
   addOptions(app, options);
-  if (!parseArguments(app, help, std::move(arguments), out))
+  if (!parseArguments(app, help, std::move(arguments), out, samplingHelp))
     return 0;
   checkOptions(options);
   // Who writes markers by hand wants to see those of the answer.
@@ -125,6 +124,7 @@ int runCommand(Arguments arguments, Output &out) {
   ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
   std::shared_ptr<const Model> model = loadModel(options.model, plan);
   std::vector<int32_t> prompt = promptIds(options, *model);
+  options.generate.sampling = samplingOptions(options.sampling, model->tokenizer());
   if (options.context && *options.context > model->code().max_context)
     notice(fmt::format("warning: --context {} is more than this model's {}, which is used.",
                        *options.context, model->code().max_context));

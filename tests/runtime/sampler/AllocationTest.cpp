@@ -33,5 +33,31 @@ TEST(Allocation, SampleTakesNoMemoryWhateverTheFilters) {
   }
 }
 
+TEST(Allocation, PenaltiesAndAcceptTakeNoMemoryEither) {
+  std::vector<float> logits(20000);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = float((i * 7919) % 1000) / 100;
+  SamplingOptions options{1, 0, 0.9f, 0.01f, 1};
+  options.repetitionPenalty = 1.1f;
+  options.repetitionWindow = 16;
+  options.presencePenalty = options.frequencyPenalty = 0.5f;
+  options.dryMultiplier = 1;
+  options.dryWindow = 64;
+  options.dryBreakers = {3};
+  options.logitBias = {{5, -100}, {6, 1}};
+  options.stopTokens = {9};
+  options.minTokens = 50;
+  options.topNSigma = 3;
+  options.typicalP = 0.9f;
+  options.xtcProbability = 0.5f;
+  std::vector<int32_t> prompt(1000, 7);
+  Sampler sampler(options, logits.size());
+  size_t before = test::allocationCount();
+  sampler.acceptPrompt(prompt);
+  for (int i = 0; i < 200; ++i)
+    sampler.accept(sampler.sample(logits));
+  EXPECT_EQ(test::allocationCount(), before);
+}
+
 } // namespace
 } // namespace inf

@@ -109,6 +109,58 @@ TEST(Distribution, AllFiltersTogether) {
                      {0, 0.30, 0, 0.20, 0.13, 0.10, 0, 0, 0, 0});
 }
 
+TEST(Distribution, TypicalPKeepsTheSurprisesNearestToTheEntropy) {
+  // The entropy of `shares` is 1.986 nats, a share of 0.137; nearest first 0.13, 0.10, 0.20, 0.08:
+  // 0.13 + 0.10 + 0.20 = 0.43 >= 0.4. The likeliest token is not typical.
+  SamplingOptions options{1, 0, 1, 0, 0};
+  options.typicalP = 0.4f;
+  expectDistribution(options, logitsOf(shares), {0, 0, 0, 0.20, 0.13, 0.10, 0, 0, 0, 0});
+}
+
+TEST(Distribution, TopNSigmaKeepsLogitsNearTheHighest) {
+  // Deviation of {4, 3, 0, 0, 0, 0, -1, ...}: by hand, of ten logits with mean 0.6 and
+  // variance 2.24.
+  std::vector<float> logits{4, 3, 0, 0, 0, 0, -1, 0, 0, 0};
+  SamplingOptions options{1, 0, 1, 0, 0};
+  options.topNSigma = 1; // 4 - 1.497 = 2.503
+  expectDistribution(options, logits, {std::exp(1.0), 1, 0, 0, 0, 0, 0, 0, 0, 0});
+}
+
+TEST(Distribution, XtcLeavesOutTheTopChoicesAsOftenAsItWasTold) {
+  // Of those with a share of at least 0.1 only the last, 0.10, stays.
+  SamplingOptions options{1, 0, 1, 0, 0};
+  options.xtcProbability = 0.25f;
+  options.xtcThreshold = 0.095f;
+  std::vector<double> struck{0.05, 0, 0.02, 0, 0, 0.10, 0.08, 0.07, 0.03, 0.02}, expected;
+  for (size_t i = 0; i < shares.size(); ++i)
+    expected.push_back(0.75 * shares[i] + 0.25 * struck[i] / 0.37);
+  expectDistribution(options, logitsOf(shares), expected);
+}
+
+TEST(Distribution, XtcLeavesASingleTopChoice) {
+  SamplingOptions options{1, 0, 1, 0, 0};
+  options.xtcProbability = 1;
+  options.xtcThreshold = 0.25f;
+  expectDistribution(options, logitsOf(shares), shares);
+}
+
+TEST(Distribution, BiasMultipliesAndBanRemoves) {
+  SamplingOptions options{1, 0, 1, 0, 0};
+  options.logitBias = {{0, float(std::log(4.0))}, {1, -100}};
+  std::vector<double> expected = shares;
+  expected[0] *= 4;
+  expected[1] = 0;
+  expectDistribution(options, logitsOf(shares), expected);
+}
+
+TEST(Distribution, MaskedStopTokensTakeNoProbability) {
+  SamplingOptions options{1, 0, 1, 0, 0};
+  options.stopTokens = {1, 3};
+  options.ignoreStops = true;
+  expectDistribution(options, logitsOf(shares),
+                     {0.05, 0, 0.02, 0, 0.13, 0.10, 0.08, 0.07, 0.03, 0.02});
+}
+
 TEST(Distribution, ExcludedTokensTakeNoProbability) {
   std::vector<float> logits = logitsOf(shares);
   logits[1] = -INFINITY;
