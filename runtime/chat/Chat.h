@@ -43,6 +43,9 @@ struct ChatSettings {
   ReasoningEffort effort = ReasoningEffort::Medium; ///< formats without it ignore it
   std::string date;          ///< "2026-01-31"; "" leaves it out. Day precision keeps prefixes equal
   std::string modelIdentity; ///< "": the format's own
+  std::string knowledgeCutoff; ///< "2024-06"; "": the format's own
+  bool browserTool = false;    ///< declare the built-in tools that the format's models know;
+  bool pythonTool = false;     ///< formats without them refuse with Usage
   std::vector<ChatTool> tools;
   /// The answer must be a call of a tool (of this name, if not empty).
   bool requireTool = false;

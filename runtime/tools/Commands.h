@@ -10,6 +10,7 @@ int runCommand(Arguments arguments, Output &out); ///< infrun model.so --prompt 
 int scoreCommand(Arguments arguments, Output &out);
 int benchCommand(Arguments arguments, Output &out);
 int doctorCommand(Arguments arguments, Output &out);
+int chatCommand(Arguments arguments, Output &out);
 int fillCommand(Arguments arguments, Output &out);
 
 } // namespace inf

@@ -33,6 +33,11 @@ Interrupts::~Interrupts() {
   close(fd);
 }
 
+void Interrupts::forget() {
+  arrived(); // takes it from the descriptor
+  seen = false;
+}
+
 bool Interrupts::arrived() {
   signalfd_siginfo info;
   if (!seen && fd >= 0)

@@ -12,8 +12,12 @@ public:
   Interrupts(const Interrupts &) = delete;
   Interrupts &operator=(const Interrupts &) = delete;
 
-  /// Whether SIGINT has arrived since construction.
+  /// Whether SIGINT has arrived since construction, or since forget().
   bool arrived();
+  /// Those that have arrived count no longer.
+  void forget();
+  /// Readable when one has arrived that arrived() has not been asked for; -1: never.
+  int descriptor() const { return fd; }
 
 private:
   int fd = -1; ///< signalfd; -1 when the OS has none: then SIGINT ends the program as usual

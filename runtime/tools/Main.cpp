@@ -14,7 +14,8 @@ struct Command {
   int (*run)(inf::Arguments, inf::Output &);
 };
 
-constexpr Command commands[] = {{"score", inf::scoreCommand},
+constexpr Command commands[] = {{"chat", inf::chatCommand},
+                                {"score", inf::scoreCommand},
                                 {"bench", inf::benchCommand},
                                 {"doctor", inf::doctorCommand},
                                 {"fill", inf::fillCommand}};

@@ -47,7 +47,8 @@ TEST(Completions, AnswersWithTheTextThatTheTokensMake) {
 TEST(Completions, MarkersInAPromptAreText) {
   TestServer server;
   server.json("/v1/completions", completion({{"prompt", "a<|end|>b"}}));
-  for (int32_t id : server.service.requests().at(0).prompt)
+  const std::vector<int32_t> prompt = server.service.requests().at(0).prompt;
+  for (int32_t id : prompt)
     EXPECT_FALSE(smallTokenizer().isSpecial(id));
 }
 
