@@ -128,15 +128,22 @@ void HttpConnection::closeWhenIdle() {
     close();
 }
 
+/// A timer that fires at the moment it is cancelled has its handler queued already: the number
+/// tells it that it is too late.
 void HttpConnection::arm(std::chrono::milliseconds time) {
   readTimer.expires_after(time);
-  readTimer.async_wait([self = shared_from_this()](ErrorCodeOf error) {
-    if (error || self->closed || self->readTimer.expiry() > std::chrono::steady_clock::now())
+  readTimer.async_wait([self = shared_from_this(), number = ++readWait](ErrorCodeOf error) {
+    if (error || self->closed || number != self->readWait)
       return;
     self->timedOut = true;
     ErrorCodeOf ignored;
     self->socket.cancel(ignored);
   });
+}
+
+void HttpConnection::disarm() {
+  ++readWait;
+  readTimer.cancel();
 }
 
 void HttpConnection::awaitRequest() {
@@ -187,13 +194,13 @@ void HttpConnection::readBody() {
 void HttpConnection::bodyRead(ErrorCodeOf error) {
   if (error)
     return unreadable(error);
-  readTimer.cancel();
+  disarm();
   dispatch();
 }
 
 /// The stream can't be followed any further: say why, if anybody listens, and hang up.
 void HttpConnection::unreadable(ErrorCodeOf error) {
-  readTimer.cancel();
+  disarm();
   const bool late = timedOut && error == asio::error::operation_aborted;
   if (closed ||
       (!late && error.category() != make_error_code(http::error::bad_method).category()) ||
@@ -310,8 +317,8 @@ void HttpConnection::queue(std::string data) {
 
 void HttpConnection::armWrite() {
   writeTimer.expires_after(shared->options.writeTimeout);
-  writeTimer.async_wait([self = shared_from_this()](ErrorCodeOf error) {
-    if (error || self->closed || self->writeTimer.expiry() > std::chrono::steady_clock::now())
+  writeTimer.async_wait([self = shared_from_this(), number = ++writeWait](ErrorCodeOf error) {
+    if (error || self->closed || number != self->writeWait)
       return;
     ++self->shared->slowReaders;
     self->close();
@@ -328,6 +335,7 @@ void HttpConnection::writeSome() {
   }
   if (writing.empty()) {
     writeActive = false;
+    ++writeWait;
     writeTimer.cancel();
     if (complete)
       finished();

@@ -119,6 +119,7 @@ private:
   void nextRequest();
   void linger();
   void arm(std::chrono::milliseconds time);
+  void disarm();
   void armWrite();
 
   Tcp::socket socket;
@@ -132,6 +133,7 @@ private:
   size_t writtenBytes = 0;                   ///< of `writing`
   size_t countedOut = 0, countedWriting = 0; ///< bytes of both that the exchange counts
   size_t lingered = 0;                       ///< bytes thrown away at the end
+  uint64_t readWait = 0, writeWait = 0;      ///< numbers of the timers' latest waits
   bool timedOut = false, watching = false, writeActive = false, complete = false;
   bool keepAlive = true, chunked = false, headOnly = false, closed = false, lingering = false;
   bool idle = false; ///< waits for a request's first byte
