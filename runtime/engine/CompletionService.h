@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "runtime/base/Error.h"
+#include "runtime/sampler/Logprobs.h"
 #include "runtime/sampler/SamplingOptions.h"
+#include "runtime/scheduler/RequestPriority.h"
 
 namespace inf {
-
-/// Interactive goes before Normal before Batch; waiting ages a request into the next class.
-enum class RequestPriority : uint8_t { Interactive, Normal, Batch };
 
 struct CompletionRequest {
   std::vector<int32_t> prompt; ///< not empty
@@ -33,11 +32,6 @@ struct CompletionRequest {
   /// Ends with FinishReason Deadline when it is not done by then. From submit().
   std::optional<std::chrono::milliseconds> deadline;
   uint64_t tenant = 0; ///< cached prefixes are shared within a tenant only
-};
-
-struct TokenLogprob {
-  int32_t id = 0;
-  double logprob = 0;
 };
 
 struct TokenEvent {
@@ -88,7 +82,7 @@ public:
 struct ServiceLimits {
   uint32_t vocabulary = 0, context = 0;
   uint32_t sequences = 0; ///< running at a time
-  uint32_t queue = 0;     ///< waiting at most
+  uint32_t queue = 0;     ///< waiting at most, when all sequences run
 };
 
 struct LatencyHistogram {

@@ -1,4 +1,4 @@
-// The keys and values of all sequences: blocks of 64 positions in a pool per KV group, a table per
+// The keys and values of all sequences: blocks of positions in a pool per KV group, a table per
 // sequence that says which block holds which positions, and an index of prefixes whose blocks are
 // kept, so that a sequence that begins as another did shares its blocks instead of computing them
 // again.
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "runtime/abi/inf_abi.h"
 
@@ -37,9 +38,14 @@ struct KvCacheOptions {
                            ///< mean sequence exhausts them at once; 0: enough for every sequence
                            ///< to reach its context
   bool prefixes = false;   ///< keep and share prefixes
-  uint32_t checkpointTokens = 1024;
+  uint32_t checkpointTokens = 1024; ///< rounded up to whole blocks; 0: only prompts' and sequences'
+                                    ///< ends
   EvictionPolicy eviction = EvictionPolicy::CostAware;
+  /// A token at position p costs 1 + p * positionCost times what one at the start costs to compute:
+  /// what attention adds. For CostAware.
+  double positionCost = 0;
   std::array<uint64_t, 2> modelSalt{}; ///< the build id: blocks of another build never match
+  uint32_t keyBits = 128;              ///< of a block's hash; fewer make collisions, for tests
 };
 
 /// Counters since construction and the state now.
@@ -50,13 +56,26 @@ struct KvCacheStats {
   uint64_t cachedBytes = 0; ///< in the index, referenced by no sequence: can be evicted
 };
 
-/// Not thread-safe. All memory is taken at construction; nothing allocates later but what the
-/// index itself grows by (bounded by the number of blocks), and that never inside extend().
+/// One group's blocks, for tests and reports: blocks == free + held + cached.
+struct KvGroupStats {
+  uint32_t blocks = 0;
+  uint32_t free = 0;
+  uint32_t held = 0;        ///< by sequences
+  uint32_t cached = 0;      ///< by the index alone
+  uint32_t perSequence = 0; ///< a sequence never holds more
+};
+
+/// Not thread-safe. All memory is taken at construction; nothing allocates later.
+///
+/// A step of a sequence: roomFor(), extend(), append(), the computation, commit(). Every method
+/// fails with Usage for a sequence that doesn't exist, and with Internal when what it requires is
+/// not so.
 class KvCache {
 public:
   /// Fails with Usage when `bytes` can't hold one sequence of one step, with Machine when the OS
   /// gives no memory.
   KvCache(std::span<const inf_kv_group> groups, const KvCacheOptions &options);
+  KvCache(KvCache &&) noexcept;
   ~KvCache();
 
   /// Tokens of the longest cached prefix, at most tokens.size() - 1: the last one has to run to
@@ -70,8 +89,10 @@ public:
   /// How many more tokens the sequence could be given now, evicting cached prefixes if need be, up
   /// to `wanted`. Nothing changes.
   uint32_t roomFor(uint32_t sequence, uint32_t wanted) const;
-  /// Gives blocks to positions [position, position + count), evicting what it must. Requires
-  /// roomFor(sequence, count) >= count. Does not allocate.
+  /// Why roomFor() says less than `count`, for an error's message.
+  std::string whyNoRoom(uint32_t sequence, uint32_t count) const;
+  /// Gives blocks to positions [position, position + count), evicting what it must; those that have
+  /// one keep it, so a scheduler can reserve early. Requires roomFor(sequence, count) >= count.
   void extend(uint32_t sequence, uint32_t count);
   /// The tokens now held at [position, position + tokens.size()), which have blocks; moves the
   /// position. Drafts are appended too and taken back by truncate().
@@ -84,6 +105,8 @@ public:
   void checkpoint(uint32_t sequence);
   /// Whether everything a query at `position` sees is still held.
   bool canTruncate(uint32_t sequence, uint32_t position) const;
+  /// Why canTruncate() says no, a sentence for an error's message.
+  std::string whyNoTruncate(uint32_t sequence, uint32_t position) const;
   /// Takes the tokens at and after `position` back.
   void truncate(uint32_t sequence, uint32_t position);
   /// Ends the sequence: the slot is empty. With prefixes on, its committed tokens stay in the index
@@ -99,6 +122,9 @@ public:
   /// of the scarcest group: above 1, it can never run.
   double shareOf(uint32_t tokens) const;
   KvCacheStats stats() const;
+  KvGroupStats groupStats(uint32_t group) const;
+  /// Blocks of a group that a sequence holds, shared ones included.
+  uint32_t heldBlocks(uint32_t sequence, uint32_t group) const;
   /// For a step; stays valid as long as this object. [groups]
   std::span<const inf_kv_view> views() const;
 

@@ -18,12 +18,15 @@ uint32_t checkedContext(const Model &model, const SessionOptions &options) {
   return options.context;
 }
 
-uint32_t checkedSequences(const SessionOptions &options) {
-  constexpr uint32_t most = 65536; // far beyond any machine; keeps tables from wrapping
-  if (options.maxSequences < 1 || options.maxSequences > most)
-    fail(ErrorCode::Usage, "{} sequences are not possible: expected 1 to {}.", options.maxSequences,
-         most);
-  return options.maxSequences;
+KvCacheOptions cacheOptions(const inf_model &model, const SessionOptions &options) {
+  KvCacheOptions cache;
+  cache.sequences = options.maxSequences;
+  cache.context = options.context;
+  cache.maxRows = model.plan->max_rows;
+  cache.bytes = options.kvBytes;
+  cache.prefixes = options.prefixes;
+  cache.modelSalt = {model.build_id[0], model.build_id[1]};
+  return cache;
 }
 
 Region floats(uint64_t count, uint64_t stride, std::string_view what) {
@@ -57,7 +60,9 @@ std::span<const float> StepResult::tap(uint32_t layer, uint32_t row) const {
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions &options)
     : loaded(std::move(model)), code(loaded->code()),
-      contextTokens(checkedContext(*loaded, options)), sequences(checkedSequences(options)),
+      contextTokens(checkedContext(*loaded, options)),
+      cache({code.kv_group, code.kv_groups}, cacheOptions(code, options)),
+      parts(options.maxSequences),
       rows(bufferBytes(maxRows(), sizeof(inf_row), "rows of a step"), "rows of a step"),
       outputRows(bufferBytes(maxOutputRows(), sizeof(int32_t), "output rows"), "output rows"),
       arena(code.plan->arena_bytes, "arena"),
@@ -70,10 +75,6 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions &optio
                         : Region()),
       chunk(maxRows()), barrierHook(options.barrierHook),
       pool(options.threads.threads, cpusToBind(options.threads), options.threads.capacity) {
-  for (uint32_t g = 0; g < code.kv_groups; ++g) {
-    kvPools.emplace_back(code.kv_group[g], options.maxSequences, contextTokens, maxRows());
-    kvViews.push_back(kvPools.back().view());
-  }
   for (uint32_t r = 0; r < code.ropes; ++r) {
     ropeRows.push_back(floats(maxRows(), code.rope[r].head_dim, "RoPE rows"));
     ropeBases.push_back(ropeRows.back().as<const float>());
@@ -81,9 +82,9 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions &optio
 }
 
 void Session::requireSequence(uint32_t sequence) const {
-  if (sequence >= sequences.size())
+  if (sequence >= parts.size())
     fail(ErrorCode::Usage, "sequence {} is unknown: this session has sequences 0 to {}.", sequence,
-         sequences.size() - 1);
+         parts.size() - 1);
 }
 
 void Session::requireToken(int32_t token) const {
@@ -94,7 +95,7 @@ void Session::requireToken(int32_t token) const {
 
 void Session::requireRoom(uint32_t sequence, uint64_t tokens) const {
   requireSequence(sequence);
-  uint32_t held = sequences[sequence].position;
+  uint32_t held = cache.position(sequence);
   if (tokens <= contextTokens - held)
     return;
   std::string what = held == 0 ? fmt::format("the prompt has {} tokens", tokens)
@@ -132,50 +133,47 @@ Session::Wanted Session::check(std::span<const RowRequest> requests) {
     fail(ErrorCode::Usage,
          "{} rows of a step want an output, the model gives at most {}. Use smaller steps.",
          wanted.outputRows, maxOutputRows());
-  for (Sequence &sequence : sequences)
-    sequence.newRows = 0;
+  for (Part &part : parts)
+    part.newRows = 0;
   for (const RowRequest &row : requests)
-    ++sequences[row.sequence].newRows;
-  checkRoom();
+    ++parts[row.sequence].newRows;
+  reserve();
   return wanted;
 }
 
-void Session::checkRoom() {
-  for (uint32_t s = 0; s < sequences.size(); ++s) {
-    const Sequence &sequence = sequences[s];
-    if (sequence.newRows == 0)
-      continue;
-    requireRoom(s, sequence.newRows);
-    uint32_t end = sequence.position + sequence.newRows;
-    for (const KvPool &kv : kvPools)
-      if (!kv.canExtend(s, sequence.position, end))
-        fail(ErrorCode::Usage,
-             "sequence {} would hold {} uncommitted draft tokens, which its {} KV blocks for a "
-             "window of {} have no room for. Commit (a generated row) or roll back first.",
-             s, end - sequence.committed, kv.blocksPerSequence(), kv.window());
-  }
+void Session::reserve() {
+  for (uint32_t s = 0; s < parts.size(); ++s)
+    if (uint32_t count = parts[s].newRows) {
+      requireRoom(s, count);
+      if (cache.roomFor(s, count) < count) {
+        std::string why = cache.whyNoRoom(s, count);
+        for (uint32_t before = 0; before < s; ++before)
+          if (parts[before].newRows != 0)
+            cache.truncate(before, cache.position(before));
+        fail(ErrorCode::Usage, "{}", why);
+      }
+      cache.extend(s, count);
+    }
 }
 
 void Session::place(std::span<const RowRequest> requests) {
-  for (uint32_t s = 0; s < sequences.size(); ++s)
-    if (uint32_t count = sequences[s].newRows)
-      for (KvPool &kv : kvPools)
-        kv.extend(s, sequences[s].position, sequences[s].position + count);
-
+  for (uint32_t s = 0; s < parts.size(); ++s)
+    parts[s].committed = cache.committed(s);
   uint32_t outputs = 0;
   for (uint32_t r = 0; r < requests.size(); ++r) {
     const RowRequest &request = requests[r];
-    Sequence &sequence = sequences[request.sequence];
+    auto position = static_cast<int32_t>(cache.position(request.sequence));
+    cache.append(request.sequence, {&request.token, 1});
     inf_row &row = rows.as<inf_row>()[r];
     row = {.token = request.token,
-           .position = static_cast<int32_t>(sequence.position++),
+           .position = position,
            .sequence = static_cast<int32_t>(request.sequence),
            .adapter = -1,
            .row_class = static_cast<uint8_t>(request.rowClass),
            .output = request.output,
            .reserved = {}};
     if (request.rowClass != INF_ROW_DRAFT)
-      sequence.committed = sequence.position;
+      parts[request.sequence].committed = position + 1;
     if (request.output != INF_OUTPUT_NONE)
       outputRows.as<int32_t>()[outputs++] = static_cast<int32_t>(r);
     for (uint32_t t = 0; t < code.ropes; ++t)
@@ -195,7 +193,7 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
   step.weights = loaded->weights().data();
   step.arena = arena.data();
   step.scratch = scratch.data();
-  step.kv = kvViews.data();
+  step.kv = cache.views().data();
   step.rope = ropeBases.data();
   step.logits = wanted.logits ? logits.as<float>() : nullptr;
   step.hidden = wanted.hidden ? hidden.as<float>() : nullptr;
@@ -226,10 +224,9 @@ void Session::hookedBarrier(void *session, uint32_t thread) {
 }
 
 void Session::finishStep() {
-  for (uint32_t s = 0; s < sequences.size(); ++s)
-    if (sequences[s].newRows != 0)
-      for (KvPool &kv : kvPools)
-        kv.releaseBefore(s, sequences[s].committed);
+  for (uint32_t s = 0; s < parts.size(); ++s)
+    if (parts[s].newRows != 0)
+      cache.commit(s, parts[s].committed);
 }
 
 StepResult Session::step(std::span<const RowRequest> requests) {
@@ -275,49 +272,58 @@ PrefillResult Session::prefill(uint32_t sequence, std::span<const int32_t> token
       result.logits = done.logits(done.outputRows - 1);
     result.tokens += count;
   }
+  cache.checkpoint(sequence);
   return result;
+}
+
+uint32_t Session::attach(uint32_t sequence, std::span<const int32_t> tokens, uint64_t tenant) {
+  requireSequence(sequence);
+  if (uint32_t held = cache.position(sequence))
+    fail(ErrorCode::Usage,
+         "sequence {} holds {} tokens and can't begin with others. Release or reset it first.",
+         sequence, held);
+  return cache.attach(sequence, tokens, tenant);
+}
+
+void Session::checkpoint(uint32_t sequence) {
+  requireSequence(sequence);
+  cache.checkpoint(sequence);
+}
+
+void Session::release(uint32_t sequence) {
+  requireSequence(sequence);
+  cache.release(sequence);
 }
 
 void Session::reset(uint32_t sequence) {
   requireSequence(sequence);
-  for (KvPool &kv : kvPools)
-    kv.truncate(sequence, 0);
-  sequences[sequence] = {};
+  cache.truncate(sequence, 0);
 }
 
 void Session::rollback(uint32_t sequence, uint32_t tokens) {
   requireSequence(sequence);
-  Sequence &state = sequences[sequence];
-  if (tokens > state.position)
+  uint32_t position = cache.position(sequence);
+  if (tokens > position)
     fail(ErrorCode::Usage, "cannot roll back {} tokens: sequence {} holds {}.", tokens, sequence,
-         state.position);
-  uint32_t target = state.position - tokens;
-  for (const KvPool &kv : kvPools)
-    if (!kv.canTruncate(sequence, target))
-      fail(ErrorCode::Usage,
-           "cannot roll sequence {} back from position {} to {}: keys of its window of {} before "
-           "that are no longer held. Roll back at most to position {}, or reset and prefill again.",
-           sequence, state.position, target, kv.window(), state.committed);
-  for (KvPool &kv : kvPools)
-    kv.truncate(sequence, target);
-  state.position = target;
-  state.committed = std::min(state.committed, target);
+         position);
+  uint32_t target = position - tokens;
+  if (!cache.canTruncate(sequence, target))
+    fail(ErrorCode::Usage,
+         "cannot roll sequence {} back from position {} to {}: {} Roll back at most to position "
+         "{}, or reset and prefill again.",
+         sequence, position, target, cache.whyNoTruncate(sequence, target),
+         cache.committed(sequence));
+  cache.truncate(sequence, target);
 }
 
 uint32_t Session::position(uint32_t sequence) const {
   requireSequence(sequence);
-  return sequences[sequence].position;
+  return cache.position(sequence);
 }
 
 uint32_t Session::committed(uint32_t sequence) const {
   requireSequence(sequence);
-  return sequences[sequence].committed;
-}
-
-const KvPool &Session::kvPool(uint32_t group) const {
-  if (group >= kvPools.size())
-    fail(ErrorCode::Internal, "KV group {} of {} does not exist", group, kvPools.size());
-  return kvPools[group];
+  return cache.committed(sequence);
 }
 
 } // namespace inf

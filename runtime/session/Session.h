@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "runtime/abi/inf_abi.h"
+#include "runtime/base/Region.h"
 #include "runtime/cpu/ThreadPlan.h"
+#include "runtime/kv/KvCache.h"
 #include "runtime/loader/Model.h"
-#include "runtime/session/KvPool.h"
-#include "runtime/session/Region.h"
 #include "runtime/threads/ThreadPool.h"
 
 namespace inf {
@@ -28,8 +28,10 @@ struct BarrierHook {
 struct SessionOptions {
   uint32_t context = 4096; ///< tokens a sequence can hold, 1 .. the model's max_context
   uint32_t maxSequences = 1;
-  ThreadPlan threads; ///< planThreads(); the default is this thread alone, not bound
-  bool taps = false;  ///< keep the residual stream of every layer (StepResult::tap)
+  uint64_t kvBytes = 0;  ///< of keys and values; 0: enough for every sequence to reach its context
+  bool prefixes = false; ///< keep and share prefixes (attach, release, checkpoint)
+  ThreadPlan threads;    ///< planThreads(); the default is this thread alone, not bound
+  bool taps = false;     ///< keep the residual stream of every layer (StepResult::tap)
   BarrierHook barrierHook;
 };
 
@@ -73,6 +75,9 @@ struct PrefillResult {
 /// Commitment: rows of class prompt and generated commit their sequence up to and including
 /// themselves; draft rows do not. Window groups free blocks by the committed position, so drafts
 /// can always be rolled back, however many ran.
+///
+/// With prefixes, a sequence begins with attach(), which may find its first tokens computed, and
+/// ends with release(), which keeps them for others.
 class Session {
 public:
   /// Takes all memory and starts all threads. Fails with Usage for a context or a count of
@@ -82,7 +87,7 @@ public:
   /// Runs 1 .. plan.max_rows rows of any mix of sequences. Allocates nothing and takes no lock.
   /// Nothing has happened when it fails: Usage (no rows, more rows or outputs than the plan holds,
   /// unknown token, sequence, class or output; a sequence with more uncommitted drafts than a
-  /// window group has room for) or TooLong (a position beyond the context).
+  /// window group has room for, no KV memory) or TooLong (a position beyond the context).
   StepResult step(std::span<const RowRequest> rows);
 
   /// Runs `tokens` as prompt rows of `sequence`, in chunks. The result does not depend on the
@@ -94,7 +99,15 @@ public:
   /// Fails with TooLong, naming the numbers, unless `tokens` more fit into the sequence's context.
   void requireRoom(uint32_t sequence, uint64_t tokens) const;
 
-  /// Forgets the sequence; its blocks are free.
+  /// Begins `sequence`, which is empty, with what is cached of `tokens`, never the last of them:
+  /// the position to go on from. Nothing of the bits that follow depends on it. `tenant` keeps
+  /// prefixes of different owners apart. Fails with Usage when the sequence isn't empty.
+  uint32_t attach(uint32_t sequence, std::span<const int32_t> tokens, uint64_t tenant = 0);
+  /// The committed position is one to come back to; prefill() does so at its end.
+  void checkpoint(uint32_t sequence);
+  /// Ends the sequence; with prefixes its committed tokens stay cached.
+  void release(uint32_t sequence);
+  /// Forgets the sequence, and what it didn't share yet.
   void reset(uint32_t sequence);
   /// Takes the last `tokens` back. Always possible down to the committed position; further only as
   /// long as the window groups still hold what the next token would see. Else fails with Usage and
@@ -110,12 +123,15 @@ public:
   const Model &model() const { return *loaded; }
   /// The threads of the steps, for measurements between steps.
   ThreadPool &threadPool() { return pool; }
-  const KvPool &kvPool(uint32_t group) const; ///< for tests and reports
+  /// For a scheduler between steps. Its positions are the session's.
+  KvCache &kv() { return cache; }
+  const KvCache &kv() const { return cache; }
 
 private:
-  struct Sequence {
-    uint32_t position = 0, committed = 0;
-    uint32_t newRows = 0; ///< of the step being checked
+  /// A sequence in the step that is being made.
+  struct Part {
+    uint32_t newRows = 0;
+    uint32_t committed = 0; ///< after the step
   };
   /// What the rows of a step ask for.
   struct Wanted {
@@ -125,7 +141,7 @@ private:
 
   Wanted check(std::span<const RowRequest> rows);
   void checkRow(const RowRequest &row) const;
-  void checkRoom();
+  void reserve();
   void place(std::span<const RowRequest> requests);
   void run(uint32_t rowCount, const Wanted &wanted);
   void finishStep();
@@ -136,9 +152,8 @@ private:
   std::shared_ptr<const Model> loaded;
   const inf_model &code;
   uint32_t contextTokens;
-  std::vector<Sequence> sequences;      // [maxSequences]
-  std::vector<KvPool> kvPools;          // [kv_groups]
-  std::vector<inf_kv_view> kvViews;     // [kv_groups]
+  KvCache cache;
+  std::vector<Part> parts;              // [maxSequences]
   Region rows;                          // inf_row [max_rows]
   Region outputRows;                    // int32 [max_output_rows]
   std::vector<Region> ropeRows;         // [ropes] of float [max_rows][2][head_dim / 2]

@@ -15,6 +15,7 @@ struct Command {
 };
 
 constexpr Command commands[] = {{"chat", inf::chatCommand},
+                                {"serve", inf::serveCommand},
                                 {"score", inf::scoreCommand},
                                 {"bench", inf::benchCommand},
                                 {"doctor", inf::doctorCommand},

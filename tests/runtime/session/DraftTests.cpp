@@ -78,7 +78,7 @@ TEST(Drafts, rollingBackEverythingIsAReset) {
   std::vector<int32_t> tokens = someTokens(15, 4);
   session.prefill(0, tokens);
   session.rollback(0, 15);
-  EXPECT_EQ(session.kvPool(0).freeBlocks(), session.kvPool(0).capacity());
+  EXPECT_EQ(session.kv().groupStats(0).free, session.kv().groupStats(0).blocks);
   EXPECT_EQ(copy(session.prefill(0, tokens).logits), expectedLogits(*model, tokens));
   EXPECT_THAT(refusal([&] { session.rollback(0, 16); }), HasSubstr("sequence 0 holds 15"));
 }

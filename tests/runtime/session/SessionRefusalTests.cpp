@@ -31,7 +31,7 @@ TEST(SessionRefusals, aPromptLongerThanTheContextIsRefusedBeforeAnyCompute) {
               AllOf(HasSubstr("6: the prompt has 101 tokens, the context holds 100"),
                     HasSubstr("--context"), HasSubstr("4096")));
   EXPECT_EQ(session.position(0), 0u);
-  EXPECT_EQ(session.kvPool(0).freeBlocks(), session.kvPool(0).capacity());
+  EXPECT_EQ(session.kv().groupStats(0).free, session.kv().groupStats(0).blocks);
   session.prefill(0, someTokens(100, 1));
   EXPECT_THAT(stepRefusal(session, {{1, 0, INF_ROW_GENERATED, INF_OUTPUT_LOGITS}}),
               HasSubstr("6: 1 more tokens after 100 already held, the context holds 100"));

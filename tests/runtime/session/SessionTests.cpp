@@ -109,24 +109,24 @@ TEST(Session, chunksOfPromptsAndGeneratedRowsShareAStep) {
 TEST(Session, windowBlocksAreFreedOverALongRun) {
   auto model = loadFakeModel();
   Session session(model, {});
-  const KvPool &full = session.kvPool(0), &window = session.kvPool(1);
-  EXPECT_EQ(full.capacity(), FAKE_CONTEXT / FAKE_FULL_BLOCK);
-  EXPECT_EQ(window.capacity(), (FAKE_WINDOW + FAKE_MAX_ROWS + 15) / FAKE_WINDOW_BLOCK + 1);
+  const KvCache &kv = session.kv();
+  EXPECT_EQ(kv.groupStats(0).blocks, FAKE_CONTEXT / FAKE_FULL_BLOCK);
+  EXPECT_EQ(kv.groupStats(1).blocks, (FAKE_WINDOW + FAKE_MAX_ROWS + 15) / FAKE_WINDOW_BLOCK + 1);
   std::vector<int32_t> tokens = someTokens(2000, 7);
   uint32_t most = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     RowRequest row = {tokens[i], 0, INF_ROW_GENERATED, INF_OUTPUT_LOGITS};
     StepResult result = session.step({&row, 1});
-    most = std::max(most, window.heldBlocks(0));
+    most = std::max(most, kv.heldBlocks(0, 1));
     if (i % 200 == 199) {
       ASSERT_EQ(copy(result.logits(0)), expectedLogits(*model, firstOf(tokens, i + 1))) << i;
     }
   }
   EXPECT_LE(most, 3u) << "19 keys before the next query touch at most 3 blocks of 16";
-  EXPECT_EQ(full.heldBlocks(0), (2000 + FAKE_FULL_BLOCK - 1) / FAKE_FULL_BLOCK);
+  EXPECT_EQ(kv.heldBlocks(0, 0), (2000 + FAKE_FULL_BLOCK - 1) / FAKE_FULL_BLOCK);
   session.reset(0);
-  EXPECT_EQ(full.freeBlocks(), full.capacity());
-  EXPECT_EQ(window.freeBlocks(), window.capacity());
+  EXPECT_EQ(kv.groupStats(0).free, kv.groupStats(0).blocks);
+  EXPECT_EQ(kv.groupStats(1).free, kv.groupStats(1).blocks);
 }
 
 TEST(Session, aResetSequenceStartsAnewBesideAnother) {

@@ -1,4 +1,4 @@
-#include "runtime/session/Region.h"
+#include "runtime/base/Region.h"
 
 #include <sys/mman.h>
 
