@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view help =
     R"(Usage: infrun MODEL.so (--prompt TEXT | --ids 1,2,3) [options]
-       infrun score | bench | doctor | fill ...   (--help after each)
+       infrun chat | serve | score | bench | doctor | fill ...   (--help after each)
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
   --raw              <|end|> and the like are special tokens in the prompt and
