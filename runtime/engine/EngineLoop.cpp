@@ -149,30 +149,29 @@ void EngineLoop::reportPrompt(Active &active, uint32_t position, std::span<const
   active.sink->promptToken(event);
 }
 
-/// What stops the request is what its sampler may have to mask.
-SamplingOptions EngineLoop::samplingOf(const Active &active) const {
+/// What the sampler knows besides the options: which tokens stop, and what the sequence holds.
+Sampler &EngineLoop::samplerOf(Active &active) {
+  if (active.sampler)
+    return *active.sampler;
   SamplingOptions sampling = active.request.sampling;
-  auto add = [&](const std::vector<int32_t> &ids) {
-    sampling.stopTokens.insert(sampling.stopTokens.end(), ids.begin(), ids.end());
-  };
-  add(active.request.stopTokens);
+  std::vector<int32_t> &stops = sampling.stopTokens;
+  stops.insert(stops.end(), active.request.stopTokens.begin(), active.request.stopTokens.end());
   if (!active.request.ignoreEos)
-    add(facts.stopTokens);
-  return sampling;
+    stops.insert(stops.end(), facts.stopTokens.begin(), facts.stopTokens.end());
+  active.sampler.emplace(sampling, facts.vocabulary);
+  active.sampler->acceptPrompt(active.request.prompt);
+  return *active.sampler;
 }
 
 int32_t EngineLoop::choose(Active &active, std::span<const float> logits, bool forced) {
-  if (!active.sampler) {
-    active.sampler.emplace(samplingOf(active), facts.vocabulary);
-    active.sampler->acceptPrompt(active.request.prompt);
-  }
-  if (!forced)
-    return active.sampler->sample(logits);
-  int32_t token = active.forced.front();
-  active.forced.pop_front();
+  Sampler &sampler = samplerOf(active);
+  int32_t token = forced ? active.forced.front() : sampler.sample(logits);
+  if (forced)
+    active.forced.pop_front();
   if (token < 0 || static_cast<uint32_t>(token) >= facts.vocabulary)
     fail(ErrorCode::Usage, "the token {} to go on with is unknown: the vocabulary is 0 to {}.",
          token, facts.vocabulary - 1);
+  sampler.accept(token);
   return token;
 }
 

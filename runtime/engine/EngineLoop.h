@@ -44,7 +44,7 @@ private:
   void takeLogits(uint64_t id, Active &active, uint32_t position, std::span<const float> logits);
   void reportPrompt(Active &active, uint32_t position, std::span<const float> logits);
   void nextToken(uint64_t id, Active &active, std::span<const float> logits);
-  SamplingOptions samplingOf(const Active &active) const;
+  Sampler &samplerOf(Active &active);
   int32_t choose(Active &active, std::span<const float> logits, bool forced);
   bool isStop(const Active &active, int32_t token) const;
   void tell(uint64_t id, Active &active, const TokenEvent &event);

@@ -7,6 +7,7 @@
 namespace inf {
 
 int runCommand(Arguments arguments, Output &out); ///< infrun model.so --prompt …
+int serveCommand(Arguments arguments, Output &out);
 int scoreCommand(Arguments arguments, Output &out);
 int benchCommand(Arguments arguments, Output &out);
 int doctorCommand(Arguments arguments, Output &out);

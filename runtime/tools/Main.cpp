@@ -15,9 +15,9 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"chat", inf::chatCommand},   {"score", inf::scoreCommand},   {"bench", inf::benchCommand},
-    {"trace", inf::traceCommand}, {"doctor", inf::doctorCommand}, {"fill", inf::fillCommand},
-    {"cache", inf::cacheCommand}};
+    {"chat", inf::chatCommand},   {"serve", inf::serveCommand}, {"score", inf::scoreCommand},
+    {"bench", inf::benchCommand}, {"trace", inf::traceCommand}, {"doctor", inf::doctorCommand},
+    {"fill", inf::fillCommand},   {"cache", inf::cacheCommand}};
 
 int dispatch(inf::Arguments arguments, inf::Output &out) {
   std::string first = arguments.empty() ? "" : arguments.front();

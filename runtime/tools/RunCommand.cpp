@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view help =
     R"(Usage: infrun MODEL (--prompt TEXT | --ids 1,2,3) [options]
-       infrun chat | score | bench | trace | doctor | fill | cache  (--help each)
+       infrun chat | serve | score | bench | trace | doctor | fill | cache
 MODEL: a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input

@@ -1,0 +1,54 @@
+// The API: which path is answered by what, who may ask, and what is said when it can't be done.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/http/HttpServer.h"
+#include "runtime/server/ServedModel.h"
+
+namespace inf {
+
+/// One request, for a log: neither prompts nor answers.
+struct RequestRecord {
+  std::string id, method, path;
+  unsigned status = 0; ///< 0: the client left before there was one
+  bool clientLeft = false;
+  double seconds = 0;
+  uint64_t promptTokens = 0, cachedTokens = 0, generatedTokens = 0;
+  double queuedSeconds = 0, firstTokenSeconds = 0;
+  std::string error; ///< what the client was not told (status 500), or a warning
+};
+
+struct ApiOptions {
+  std::vector<std::string> keys;         ///< none: everybody may ask
+  std::vector<std::string> corsOrigins;  ///< "*": any
+  std::chrono::milliseconds deadline{0}; ///< of an answer from the request on; 0: none
+  size_t waitingRequests = 256;          ///< to be read and rendered; more are refused with 429
+  /// Called from any thread, one call at a time; must not block for long.
+  std::function<void(const RequestRecord &)> log;
+};
+
+class ApiServer : public HttpHandler {
+public:
+  ApiServer(const ServedModel &servedModel, ApiOptions apiOptions);
+  ~ApiServer() override;
+
+  void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
+  HttpResponse unreadable(unsigned status, const std::string &reason) override;
+
+  /// From now on new work is refused with 503; health says so, metrics go on.
+  void startDraining();
+  /// Shown in /metrics; called from any thread.
+  void setHttpCounters(std::function<HttpCounters()> counters);
+
+private:
+  class Impl;
+  std::shared_ptr<Impl> impl;
+};
+
+} // namespace inf

@@ -1,0 +1,165 @@
+#include "runtime/server/ChatAnswer.h"
+
+namespace inf {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json bodyOf(const AnswerHead &head, const char *object) {
+  ordered_json body;
+  body["id"] = head.id;
+  body["object"] = object;
+  body["created"] = head.created;
+  body["model"] = head.model;
+  body["system_fingerprint"] = head.fingerprint;
+  body["choices"] = ordered_json::array();
+  return body;
+}
+
+ordered_json callJson(const ChatToolCall &call) {
+  ordered_json json;
+  json["id"] = call.id;
+  json["type"] = "function";
+  json["function"]["name"] = call.name;
+  json["function"]["arguments"] = call.arguments;
+  return json;
+}
+
+ordered_json messageJson(const ChoiceRecord &record) {
+  ordered_json message;
+  message["role"] = "assistant";
+  const bool callsOnly = record.content.empty() && !record.calls.empty();
+  message["content"] = callsOnly ? ordered_json(nullptr) : ordered_json(record.content);
+  message["refusal"] = nullptr;
+  if (!record.reasoning.empty())
+    message["reasoning_content"] = record.reasoning;
+  if (record.calls.empty())
+    return message;
+  for (const ChatToolCall &call : record.calls)
+    message["tool_calls"].push_back(callJson(call));
+  return message;
+}
+
+ordered_json deltaJson(const ChatDelta &delta) {
+  ordered_json json, call;
+  switch (delta.kind) {
+  case ChatDelta::Kind::Reasoning:
+    json["reasoning_content"] = delta.text;
+    return json;
+  case ChatDelta::Kind::Content:
+    json["content"] = delta.text;
+    return json;
+  case ChatDelta::Kind::ToolCallBegin:
+    call = callJson({delta.id, delta.name, ""});
+    break;
+  case ChatDelta::Kind::ToolCallArguments:
+    call["function"]["arguments"] = delta.text;
+    break;
+  }
+  call["index"] = delta.index;
+  json["tool_calls"] = ordered_json::array({std::move(call)});
+  return json;
+}
+
+} // namespace
+
+ChatWhole::ChatWhole(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
+                     std::shared_ptr<HttpExchange> to)
+    : head(std::move(answerHead)), tokenizer(forTokens), records(choices), exchange(std::move(to)) {
+}
+
+void ChatWhole::piece(uint32_t choice, const AnswerPiece &piece) { records[choice].add(piece); }
+
+void ChatWhole::choiceEnded(uint32_t choice, const ChoiceEnd &end) { records[choice].end = end; }
+
+void ChatWhole::ended(const AnswerUsage &usage) {
+  ordered_json body = bodyOf(head, "chat.completion");
+  for (size_t i = 0; i < records.size(); ++i) {
+    const ChoiceRecord &record = records[i];
+    ordered_json choice;
+    choice["index"] = i;
+    choice["message"] = messageJson(record);
+    choice["logprobs"] =
+        head.logprobs ? chatLogprobs(tokenizer, record.logprobs) : ordered_json(nullptr);
+    choice["finish_reason"] = finishReason(record.end.reason);
+    if (!record.end.warning.empty())
+      choice["warning"] = record.end.warning;
+    if (head.returnTokenIds)
+      choice["token_ids"] = record.ids;
+    body["choices"].push_back(std::move(choice));
+  }
+  if (head.returnTokenIds)
+    body["prompt_token_ids"] = head.promptIds;
+  body["usage"] = usageJson(usage);
+  exchange->respond(jsonResponse(body, head.fields));
+}
+
+void ChatWhole::failed(const ApiError &error) { exchange->respond(errorResponse(error)); }
+
+ChatStream::ChatStream(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
+                       std::shared_ptr<HttpExchange> to)
+    : head(std::move(answerHead)), tokenizer(forTokens), stream(std::move(to), head.fields),
+      begun(choices) {}
+
+ordered_json ChatStream::chunk(uint32_t choice, ordered_json delta) const {
+  ordered_json body = bodyOf(head, "chat.completion.chunk");
+  ordered_json one;
+  one["index"] = choice;
+  one["delta"] = std::move(delta);
+  one["logprobs"] = nullptr;
+  one["finish_reason"] = nullptr;
+  body["choices"].push_back(std::move(one));
+  if (head.includeUsage)
+    body["usage"] = nullptr;
+  return body;
+}
+
+void ChatStream::begin(uint32_t choice) {
+  if (begun[choice])
+    return;
+  begun[choice] = true;
+  ordered_json body = chunk(choice, {{"role", "assistant"}, {"content", ""}});
+  if (head.returnTokenIds)
+    body["prompt_token_ids"] = head.promptIds;
+  stream.data(jsonText(body));
+}
+
+void ChatStream::piece(uint32_t choice, const AnswerPiece &piece) {
+  begin(choice);
+  std::vector<ordered_json> chunks;
+  for (const ChatDelta &delta : piece.deltas)
+    chunks.push_back(chunk(choice, deltaJson(delta)));
+  if (chunks.empty() && (head.returnTokenIds || !piece.logprobs.empty()))
+    chunks.push_back(chunk(choice, ordered_json::object()));
+  if (chunks.empty())
+    return;
+  ordered_json &last = chunks.back()["choices"][0];
+  if (!piece.logprobs.empty())
+    last["logprobs"] = chatLogprobs(tokenizer, piece.logprobs);
+  if (head.returnTokenIds)
+    last["token_ids"] = piece.ids;
+  for (const ordered_json &one : chunks)
+    stream.data(jsonText(one));
+}
+
+void ChatStream::choiceEnded(uint32_t choice, const ChoiceEnd &end) {
+  begin(choice);
+  ordered_json body = chunk(choice, ordered_json::object());
+  body["choices"][0]["finish_reason"] = finishReason(end.reason);
+  if (!end.warning.empty())
+    body["choices"][0]["warning"] = end.warning;
+  stream.data(jsonText(body));
+}
+
+void ChatStream::ended(const AnswerUsage &usage) {
+  if (head.includeUsage) {
+    ordered_json body = bodyOf(head, "chat.completion.chunk");
+    body["usage"] = usageJson(usage);
+    stream.data(jsonText(body));
+  }
+  stream.done();
+}
+
+void ChatStream::failed(const ApiError &error) { stream.fail(error); }
+
+} // namespace inf

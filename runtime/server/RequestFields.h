@@ -1,0 +1,62 @@
+// Reading the JSON of a request: each field with its type and range checked, every error naming the
+// place, and no field dropped without a word.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/server/ApiError.h"
+
+namespace inf {
+
+/// Parses a body. Fails with ApiError 400 when it is no JSON object, has a key twice in one object,
+/// or nests deeper than `deepest`. Needs no stack for nesting.
+nlohmann::json parseRequestBody(std::string_view body, int deepest = 64);
+
+/// The fields of one object. A value of null counts as missing everywhere. All methods fail with
+/// ApiError 400, naming the field.
+class RequestFields {
+public:
+  /// `where` is the object's JSON pointer; "" is the body. Fails when `value` is no object.
+  RequestFields(const nlohmann::json &value, std::string where);
+
+  const nlohmann::json *find(const char *key);
+  const nlohmann::json &need(const char *key);
+  std::optional<double> number(const char *key, double least, double most);
+  std::optional<int64_t> integer(const char *key, int64_t least, int64_t most);
+  std::optional<bool> boolean(const char *key);
+  std::optional<std::string> string(const char *key);
+  std::string needString(const char *key);
+  /// One of `allowed`, whose order the message keeps.
+  std::optional<std::string> choice(const char *key, std::initializer_list<const char *> allowed);
+  /// The elements of an array, at most `most`; empty when missing.
+  std::vector<const nlohmann::json *> array(const char *key, size_t most);
+
+  /// A known field that is not implemented and would change the answer: refused unless it is
+  /// missing or one of `neutral`.
+  void unsupported(const char *key, std::initializer_list<nlohmann::json> neutral,
+                   std::string_view instead);
+  /// Known fields that cannot change the answer.
+  void ignore(std::initializer_list<const char *> keys);
+  /// Those of ignore() that were there.
+  const std::vector<std::string> &ignored() const { return ignoredKeys; }
+
+  /// Fails naming a field that nobody asked for.
+  void expectNothingElse() const;
+  std::string at(std::string_view key) const;
+
+private:
+  const nlohmann::json &object;
+  const std::string pointer;
+  std::set<std::string, std::less<>> asked;
+  std::vector<std::string> ignoredKeys;
+};
+
+} // namespace inf

@@ -1,0 +1,16 @@
+// The items of /v1/responses as messages.
+#pragma once
+
+#include <vector>
+
+#include "runtime/chat/Chat.h"
+#include "runtime/server/RequestFields.h"
+
+namespace inf {
+
+/// `instructions` as a developer message, then `input`: a string, or messages, function calls,
+/// their outputs and reasoning. Reasoning and calls join the assistant's message they belong to.
+/// Fails with ApiError 400, naming the item.
+std::vector<ChatMessage> readResponsesInput(RequestFields &fields);
+
+} // namespace inf

@@ -1,0 +1,54 @@
+// /tokenize and /detokenize
+#include <fmt/format.h>
+
+#include "runtime/server/AnswerStart.h"
+#include "runtime/server/PlainParser.h"
+
+namespace inf {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+void tokenizeEndpoint(ApiCall &call) {
+  const json body = parseRequestBody(call.request.body);
+  RequestFields fields(body, "");
+  if (const auto name = fields.string("model"))
+    expectModel(call.model, *name);
+  const std::string prompt = fields.needString("prompt");
+  const bool special = fields.boolean("parse_special").value_or(false);
+  fields.expectNothingElse();
+  const std::vector<int32_t> ids =
+      call.model.tokenizer.encode(prompt, special ? SpecialTokens::Allow : SpecialTokens::AsText);
+  ordered_json answer;
+  answer["count"] = ids.size();
+  answer["max_model_len"] = call.model.service.limits().context;
+  answer["tokens"] = ids;
+  call.exchange->respond(jsonResponse(answer));
+}
+
+void detokenizeEndpoint(ApiCall &call) {
+  const json body = parseRequestBody(call.request.body);
+  RequestFields fields(body, "");
+  if (const auto name = fields.string("model"))
+    expectModel(call.model, *name);
+  const json &ids = fields.need("tokens");
+  const uint32_t vocabulary = call.model.service.limits().vocabulary;
+  if (!ids.is_array())
+    throw invalidField("/tokens", "invalid_type", "expects token ids.");
+  PlainParser parser(call.model.tokenizer, SpecialOutput::Show);
+  std::vector<ChatDelta> deltas;
+  for (const json &id : ids) {
+    if (!id.is_number_unsigned() || id.get<uint64_t>() >= vocabulary)
+      throw invalidField("/tokens", "invalid_value",
+                         fmt::format("expects token ids, 0 to {}.", vocabulary - 1));
+    parser.push(static_cast<int32_t>(id.get<uint64_t>()), deltas);
+  }
+  fields.expectNothingElse();
+  parser.finish(true, deltas);
+  std::string text;
+  for (const ChatDelta &delta : deltas)
+    text += delta.text;
+  call.exchange->respond(jsonResponse({{"prompt", text}}));
+}
+
+} // namespace inf
