@@ -19,7 +19,13 @@ std::string refusal(const Change &change) {
 
 BlockDesc &block(ModelDesc &desc) { return desc.blocks["layer"]; }
 
-MoeDesc someMoe() { return {8, 2, 32, false, false, {}}; }
+MoeDesc someMoe() {
+  MoeDesc moe;
+  moe.experts = 8;
+  moe.topK = 2;
+  moe.intermediate = 32;
+  return moe;
+}
 
 TEST(Validate, acceptsTheDenseModel) { EXPECT_NO_THROW(validate(denseModel())); }
 
