@@ -1,5 +1,8 @@
 #include "compiler/check/Check.h"
 
+#include <set>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "compiler/check/Parts.h"
@@ -38,10 +41,12 @@ std::optional<ModelDesc> checkDescription(ModelReport &report) {
   } catch (const Error &error) {
     last = error.what();
   }
-  for (const std::string &text : collected)
-    addProblem(report, "description", text);
   if (last)
-    addProblem(report, "description", *last);
+    collected.push_back(*last);
+  std::set<std::string> said; // a key is read once for each kind of layer
+  for (const std::string &text : collected)
+    if (said.insert(text).second)
+      addProblem(report, "description", text);
   return desc;
 }
 
@@ -88,7 +93,7 @@ void checkDirectoryOrJson(ModelReport &report, const CheckOptions &options) {
   std::optional<ModelDesc> desc = checkDescription(report);
   fs::path path(report.path);
   bool directory = fs::is_directory(path);
-  std::string weights = desc ? desc->weightsDirectory : directory ? report.path : "";
+  std::string weights = directory ? report.path : desc ? desc->weightsDirectory : "";
   if (!weights.empty() && !weights.ends_with(".gguf"))
     checkShards(report, weights);
   if (desc)

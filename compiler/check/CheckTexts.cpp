@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "compiler/check/Parts.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/tokenizer/Utf8.h"

@@ -171,7 +171,6 @@ int32_t EngineLoop::choose(Active &active, std::span<const float> logits, bool f
   if (token < 0 || static_cast<uint32_t>(token) >= facts.vocabulary)
     fail(ErrorCode::Usage, "the token {} to go on with is unknown: the vocabulary is 0 to {}.",
          token, facts.vocabulary - 1);
-  sampler.accept(token);
   return token;
 }
 

@@ -132,8 +132,8 @@ void SplitPattern::Scratch::FreeData::operator()(void *data) const {
 void SplitPattern::Scratch::FreeLimits::operator()(void *context) const {
   pcre2_match_context_free(static_cast<pcre2_match_context *>(context));
 }
-void SplitPattern::FreeCode::operator()(void *code) const {
-  pcre2_code_free(static_cast<pcre2_code *>(code));
+void SplitPattern::FreeCode::operator()(void *compiled) const {
+  pcre2_code_free(static_cast<pcre2_code *>(compiled));
 }
 
 // One pair of offsets is enough: groups of a pattern are not looked at.

@@ -1,6 +1,5 @@
 #include "runtime/tools/SamplingFlags.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "runtime/base/Error.h"
@@ -84,7 +83,11 @@ void addSamplingFlags(CLI::App &app, SamplingFlags &flags) {
   app.add_option("--dry-base", o.dryBase);
   app.add_option("--dry-allowed-length", o.dryAllowedLength);
   app.add_option("--dry-window", o.dryWindow);
-  app.add_option("--dry-breaker", flags.breakers)->allow_extra_args(false);
+  app.add_option("--dry-breaker", flags.breakers)
+      ->allow_extra_args(false)
+      ->check([](const std::string &text) {
+        return text.empty() ? "is empty, expected a text, or none for no breaker" : "";
+      });
   app.add_option("--top-n-sigma", o.topNSigma);
   app.add_option("--typical-p", o.typicalP);
   app.add_option("--xtc-probability", o.xtcProbability);
@@ -98,9 +101,6 @@ void checkSamplingFlags(SamplingFlags &flags) {
   flags.options.logitBias.clear();
   for (const std::string &text : flags.biases)
     flags.options.logitBias.push_back(parseBias(text));
-  std::vector<std::string> given = flags.breakers.value_or(std::vector<std::string>{"none"});
-  if (given.empty() || std::find(given.begin(), given.end(), "") != given.end())
-    fail(ErrorCode::Usage, "--dry-breaker is empty, expected a text, or none for no breaker");
   flags.options.validate();
 }
 

@@ -100,7 +100,9 @@ TEST_F(CheckModel, oneProblemHidesNoOther) {
     c.erase("head_dim");
     c["num_attention_heads"] = "four";
   });
-  directory.write("tokenizer.json", R"({"model": {"type": "Unigram"}})");
+  json unigram = tokenizer();
+  unigram["model"]["type"] = "Unigram";
+  directory.write("tokenizer.json", unigram.dump());
   directory.write("chat_template.jinja", "\xff");
   std::filesystem::resize_file(directory.file("model.safetensors"), 1000);
   EXPECT_THAT(problemsOf(directory.path()),
@@ -150,8 +152,8 @@ TEST_F(CheckModel, theReportDoesNotDependOnThreads) {
 
 TEST_F(CheckModel, everyInconsistencyOfTheIndexIsNamed) {
   std::vector<std::string> names;
-  for (const TensorInfo &tensor :
-       SafetensorsFile::open(directory.file("model.safetensors")).tensors())
+  SafetensorsFile file = SafetensorsFile::open(directory.file("model.safetensors"));
+  for (const TensorInfo &tensor : file.tensors())
     names.push_back(tensor.name);
   json places;
   for (const std::string &name : names)

@@ -109,7 +109,7 @@ TEST_F(SamplingFlags, badValuesAreUsageErrorsThatNameTheFlag) {
         {{"--logit-bias", "7=101"}, "--logit-bias of token 7 is 101"},
         {{"--logit-bias", "7=1", "--logit-bias", "7=2"}, "token 7 twice"},
         {{"--logit-bias", "99999999=1"}, "--logit-bias names token 99999999"},
-        {{"--dry-breaker", ""}, "--dry-breaker is empty"},
+        {{"--dry-breaker", ""}, "is empty, expected a text"},
         {{"--dry-window", "0"}, "--dry-window is 0"},
         {{"--typical-p", "0"}, "--typical-p is 0"},
         {{"--mirostat", "--top-k", "5"}, "--mirostat chooses"}}) {
