@@ -223,11 +223,13 @@ TEST(Chat, ChoicesOfAStreamAreApart) {
   std::string texts[3];
   int finishes = 0;
   for (const std::string &event : eventsOf(response.body))
-    if (event != "[DONE]")
-      for (const json &choice : json::parse(event)["choices"]) {
+    if (event != "[DONE]") {
+      const json chunk = json::parse(event);
+      for (const json &choice : chunk["choices"]) {
         texts[choice["index"].get<int>()] += choice["delta"].value("content", "");
         finishes += choice["finish_reason"].is_string() ? 1 : 0;
       }
+    }
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(texts[i], "choice " + std::to_string(i));
   EXPECT_EQ(finishes, 3);

@@ -21,9 +21,11 @@ std::string streamed(const ClientResponse &response) {
   EXPECT_EQ(events.empty() ? "" : events.back(), "[DONE]");
   std::string text;
   for (const std::string &event : events)
-    if (event != "[DONE]")
-      for (const json &choice : json::parse(event)["choices"])
+    if (event != "[DONE]") {
+      const json chunk = json::parse(event);
+      for (const json &choice : chunk["choices"])
         text += choice["text"].get<std::string>();
+    }
   return text;
 }
 
@@ -143,7 +145,7 @@ TEST(Completions, UsageComesLastInAStreamThatAsksForIt) {
   ASSERT_GE(events.size(), 3u);
   const json last = json::parse(events[events.size() - 2]);
   EXPECT_TRUE(last["choices"].empty());
-  EXPECT_EQ(last["usage"]["completion_tokens"], 2);
+  EXPECT_EQ(last["usage"]["completion_tokens"], server.format.ids("ok<|return|>").size());
   EXPECT_TRUE(json::parse(events[0])["usage"].is_null());
 }
 

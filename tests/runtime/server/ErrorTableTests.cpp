@@ -142,7 +142,7 @@ TEST_P(ErrorTable, HasStatusCodeParamAndMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ErrorTable, testing::ValuesIn(cases),
-                         [](const auto &info) { return std::string(info.param.name); });
+                         [](const auto &one) { return std::string(one.param.name); });
 
 const json plain = {{"model", "tiny"}, {"prompt", "a"}};
 
