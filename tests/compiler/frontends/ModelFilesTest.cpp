@@ -71,8 +71,8 @@ TEST(ModelFiles, everyDescribedModelIsTheImportOfItsConfig) {
       continue;
     SCOPED_TRACE(name);
     TempDir directory;
+    directory.write(name + "/tokenizer.json", "{}"); // makes the directory
     directory.copy(entry.path().string(), name + "/config.json");
-    directory.write(name + "/tokenizer.json", "{}");
     directory.copy(inSource("models/" + name + ".json"), name + ".json");
     ModelDesc imported = readModel(directory.file(name));
     imported.weightsDirectory = directory.file(name); // config.json alone has no checkpoint
