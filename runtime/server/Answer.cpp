@@ -18,8 +18,8 @@ public:
 
   TokenVerdict token(const TokenEvent &event) override {
     TokenVerdict verdict;
-    if (answer->dead()) {
-      verdict.finish = true; // sooner than cancel() comes through
+    if (answer->failed()) {
+      verdict.finish = true;
       return verdict;
     }
     AnswerPiece piece = text.push(event, verdict);
@@ -92,9 +92,10 @@ void Answer::open() {
       call(*format);
 }
 
-bool Answer::dead() {
+/// Another choice has failed, and the client knows. (After cancel() the service ends them all.)
+bool Answer::failed() {
   std::lock_guard lock(mutex);
-  return !format;
+  return !format && !cancelled;
 }
 
 void Answer::cancel() {
@@ -103,6 +104,7 @@ void Answer::cancel() {
   {
     std::lock_guard lock(mutex);
     unused = std::move(format);
+    cancelled = true;
     for (const Choice &choice : choices)
       if (choice.request != 0 && !choice.ended)
         requests.push_back(choice.request);

@@ -52,7 +52,7 @@ private:
   void submitAll(const Tokenizer &tokenizer, std::vector<ChoicePlan> plans);
   void open();
   void cancel();
-  bool dead();
+  bool failed();
   void piece(uint32_t choice, AnswerPiece piece);
   void ended(uint32_t choice, const CompletionResult &result, const ChoiceEnd &end,
              uint32_t reasoning, bool countsPrompt);
@@ -66,7 +66,7 @@ private:
   Done done;
   std::vector<Choice> choices;
   size_t running = 0;
-  bool opened = false;
+  bool opened = false, cancelled = false;
   std::vector<std::function<void(AnswerFormat &)>> early; ///< before every choice was submitted
   AnswerSummary summary;
 };

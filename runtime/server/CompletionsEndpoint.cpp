@@ -4,7 +4,6 @@
 #include "runtime/server/AnswerStart.h"
 #include "runtime/server/CompletionAnswer.h"
 #include "runtime/server/PlainParser.h"
-#include "runtime/tokenizer/Utf8.h"
 
 namespace inf {
 namespace {
@@ -31,19 +30,14 @@ Prompt textPrompt(const ServedModel &model, const std::string &text) {
 /// The text of ids is what the detokenizer shows of them, so that it is UTF-8.
 Prompt idsPrompt(const ServedModel &model, const json &ids, const std::string &where) {
   Prompt prompt;
-  PlainParser parser(model.tokenizer, SpecialOutput::Show);
-  std::vector<ChatDelta> deltas;
   for (const json &id : ids) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= model.service.limits().vocabulary)
       throw invalidField(
           where, "invalid_value",
           fmt::format("expects token ids, 0 to {}.", model.service.limits().vocabulary - 1));
     prompt.ids.push_back(static_cast<int32_t>(id.get<uint64_t>()));
-    parser.push(prompt.ids.back(), deltas);
   }
-  parser.finish(true, deltas);
-  for (const ChatDelta &delta : deltas)
-    prompt.text += delta.text;
+  prompt.text = plainText(model.tokenizer, prompt.ids);
   return prompt;
 }
 

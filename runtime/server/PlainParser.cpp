@@ -26,4 +26,22 @@ ChatEnd PlainParser::finish(bool stopped, std::vector<ChatDelta> &deltas) {
   return stopped ? ChatEnd::Stop : ChatEnd::Length;
 }
 
+std::string plainText(const Tokenizer &tokenizer, std::span<const int32_t> ids) {
+  PlainParser parser(tokenizer, SpecialOutput::Show);
+  std::vector<ChatDelta> deltas;
+  std::string text;
+  const auto take = [&] {
+    for (const ChatDelta &delta : deltas)
+      text += delta.text;
+    deltas.clear();
+  };
+  for (int32_t id : ids) {
+    parser.push(id, deltas);
+    take();
+  }
+  parser.finish(true, deltas);
+  take();
+  return text;
+}
+
 } // namespace inf

@@ -1,6 +1,9 @@
 // The parser of an answer without a chat format: all of it is content.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "runtime/chat/Chat.h"
 #include "runtime/tokenizer/Detokenizer.h"
 
@@ -21,5 +24,8 @@ public:
 private:
   Detokenizer detokenizer;
 };
+
+/// The text of ids, special tokens shown, as well-formed UTF-8.
+std::string plainText(const Tokenizer &tokenizer, std::span<const int32_t> ids);
 
 } // namespace inf

@@ -35,20 +35,15 @@ void detokenizeEndpoint(ApiCall &call) {
   const uint32_t vocabulary = call.model.service.limits().vocabulary;
   if (!ids.is_array())
     throw invalidField("/tokens", "invalid_type", "expects token ids.");
-  PlainParser parser(call.model.tokenizer, SpecialOutput::Show);
-  std::vector<ChatDelta> deltas;
+  std::vector<int32_t> tokens;
   for (const json &id : ids) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= vocabulary)
       throw invalidField("/tokens", "invalid_value",
                          fmt::format("expects token ids, 0 to {}.", vocabulary - 1));
-    parser.push(static_cast<int32_t>(id.get<uint64_t>()), deltas);
+    tokens.push_back(static_cast<int32_t>(id.get<uint64_t>()));
   }
   fields.expectNothingElse();
-  parser.finish(true, deltas);
-  std::string text;
-  for (const ChatDelta &delta : deltas)
-    text += delta.text;
-  call.exchange->respond(jsonResponse({{"prompt", text}}));
+  call.exchange->respond(jsonResponse({{"prompt", plainText(call.model.tokenizer, tokens)}}));
 }
 
 } // namespace inf

@@ -60,7 +60,8 @@ std::string buildIdOf(const Model &model) {
 
 std::string addressText(const ServeOptions &options, uint16_t port) {
   const bool six = options.http.host.find(':') != std::string::npos;
-  return fmt::format(six ? "http://[{}]:{}" : "http://{}:{}", options.http.host, port);
+  return six ? fmt::format("http://[{}]:{}", options.http.host, port)
+             : fmt::format("http://{}:{}", options.http.host, port);
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {

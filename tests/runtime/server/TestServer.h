@@ -19,7 +19,7 @@ namespace inf::test {
 const Tokenizer &smallTokenizer();
 
 struct TestServerOptions {
-  ServiceLimits limits{1536, 512, 64, 64};
+  ServiceLimits limits{uint32_t(smallTokenizer().vocabularySize()), 512, 64, 64};
   ApiOptions api;
   HttpServerOptions http;
   bool chat = true;
