@@ -14,10 +14,10 @@ struct Command {
   int (*run)(inf::Arguments, inf::Output &);
 };
 
-constexpr Command commands[] = {
-    {"chat", inf::chatCommand},   {"serve", inf::serveCommand}, {"score", inf::scoreCommand},
-    {"bench", inf::benchCommand}, {"trace", inf::traceCommand}, {"doctor", inf::doctorCommand},
-    {"fill", inf::fillCommand},   {"cache", inf::cacheCommand}};
+constexpr Command commands[] = {{"chat", inf::chatCommand},   {"serve", inf::serveCommand},
+                                {"score", inf::scoreCommand}, {"bench", inf::benchCommand},
+                                {"trace", inf::traceCommand}, {"doctor", inf::doctorCommand},
+                                {"fill", inf::fillCommand},   {"cache", inf::cacheCommand}};
 
 int dispatch(inf::Arguments arguments, inf::Output &out) {
   std::string first = arguments.empty() ? "" : arguments.front();

@@ -22,12 +22,12 @@ MODEL: a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
   --raw              <|end|> and the like are special tokens, and are shown
-  --chat             in the model's chat format; --system, --effort as in chat
+  --chat             in the model's chat format; with --system, --effort, --date,
+                     --chat-format as in infrun chat
   --ids 1,2,3        token ids instead of a text
   --max-tokens N     stop after N tokens (256)
   --stop TEXT        stop before TEXT appears; may be given several times
-  --temperature T    0 always takes the likeliest token (0)
-  --seed N           the same seed gives the same text (0)
+  --temperature T    0 always takes the likeliest token (0); --seed N (0)
   --help-sampling    top-k, top-p, penalties, logit bias, DRY, mirostat, ...
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
