@@ -22,7 +22,7 @@ MODEL: a model.so, or a checkpoint directory, model.json or .gguf to compile.
 Streams what the model says to stdout, one status line to stderr.
   --prompt TEXT      plain text, no chat template; "-" reads standard input
   --raw              <|end|> and the like are special tokens, and are shown
-  --chat             in the model's chat format; with --system, --effort, --date,
+  --chat             in the model's chat format; --system, --effort, --date,
                      --chat-format as in infrun chat
   --ids 1,2,3        token ids instead of a text
   --max-tokens N     stop after N tokens (256)

@@ -19,7 +19,7 @@ first stage whose values are not finite. MODEL as for `infrun MODEL`.
   --raw              <|end|> and the like are special tokens in the prompt
   --ids 1,2,3        token ids instead of a text
   --threads N        default: physical cores allowed by affinity and quota
-  --load MODE        weights: map, copy, auto
+  --load, --numa MODE   as for infrun itself
   --json             as JSON
   --target --quant --activations --kv --weights   as infc compile has them;
   --no-cache --cache-dir --cache-limit --compiler  for MODELs to compile only

@@ -34,7 +34,7 @@ line, answers to stdout.
   --top-k K  --top-p P  --min-p P  --seed N      as for `infrun --help`
   --context N        tokens held at most, up to the model's maximum (4096)
   --threads N        default: physical cores allowed by affinity and quota
-  --load MODE        weights: map (starts at once), copy (into huge pages), auto
+  --load, --numa MODE   how weights come into memory, as for infrun itself
   --verbose          say which threads run and why
   --help             print this
 Example: infrun chat model.so --system "Answer in rhymes." --effort low

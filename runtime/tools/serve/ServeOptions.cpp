@@ -28,7 +28,7 @@ Answers OpenAI's API over HTTP until SIGTERM or Ctrl-C; docs/serving.md has all.
   --max-body MB      of a request (16)
   --drain S          seconds for running answers when told to stop (30)
   --log-format F     text or json; neither prompts nor answers are logged
-  --threads N  --load MODE  --verbose        as for `infrun --help`
+  --threads N  --load, --numa MODE  --verbose  as for `infrun --help`
 Example: infrun serve model.so --port 8000 --api-key-file keys.txt
 )";
 

@@ -198,7 +198,7 @@ TEST_F(CheckModel, everyUnknownKeyOfAModelJsonIsNamed) {
 TEST_F(CheckModel, aGgufFileHasItsValuesAndTokenizerLookedAtApart) {
   GgufBuilder file = smallGptOss();
   file.at("output_norm.weight").bytes.replace(4 * 9, 4, raw(std::stof("nan")));
-  file.text("tokenizer.ggml.model", "llama");
+  file.text("tokenizer.ggml.model", "wordpiece");
   directory.write("m.gguf", file.file());
   EXPECT_THAT(problemsOf(directory.file("m.gguf")),
               AllOf(HasSubstr("values: weight 'final_norm.weight': tensor 'output_norm.weight' has "
