@@ -28,8 +28,8 @@ TEST(ConfigRefusal, anUnknownArchitectureNamesTheKnownOnes) {
 }
 
 TEST(ConfigRefusal, anUnknownRopeTypeNamesTheKnownOnes) {
-  expectConfigRefused([](Json &config) { config["rope_scaling"]["rope_type"] = "longrope"; },
-                      {"rope_scaling", "longrope", "default, yarn"});
+  expectConfigRefused([](Json &config) { config["rope_scaling"]["rope_type"] = "mrope"; },
+                      {"rope_scaling", "mrope", "default, linear, dynamic"});
 }
 
 TEST(ConfigRefusal, anUnknownActivationNamesTheKnownOnes) {

@@ -36,9 +36,9 @@ inline constexpr double defaultPolicyPerplexity = 0.005;
 /// Tokens of the held-out text whose most likely successor is the published one, likewise.
 inline constexpr double defaultPolicyAgreement = 0.97;
 
-/// Cosine of all logits of a small random model under the default policy and the published ones: int8
-/// weights and activations are each off by some 0.4 % of a block's largest, and a close choice of
-/// experts may turn. A wrong scale, order or head gives 0.9 and less.
+/// Cosine of all logits of a small random model under the default policy and the published ones:
+/// int8 weights and activations are each off by some 0.4 % of a block's largest, and a close choice
+/// of experts may turn. A wrong scale, order or head gives 0.9 and less.
 inline constexpr double defaultPolicyCosine = 0.99;
 
 /// Logits with KV in bf16, against ir/reference that rounds KV to bf16 too: a key or value within

@@ -92,8 +92,8 @@ std::string randomTensor(uint32_t type, uint64_t elements, std::mt19937_64 &rand
 GgufBuilder smallGptOss();
 /// llama, dense, without output.weight's own tied copy; hidden 256, two layers, Q8_0 matrices.
 GgufBuilder smallLlama();
-/// qwen2 (with biases), qwen3 or qwen3moe (with norms of heads, 4 experts of which 2), or "llama" with
-/// experts as Mixtral has them; hidden 64, heads of 24, two layers, F32.
+/// qwen2 (with biases), qwen3 or qwen3moe (with norms of heads, 4 experts of which 2), or "llama"
+/// with experts as Mixtral has them; hidden 64, heads of 24, two layers, F32.
 GgufBuilder smallRelative(const std::string &architecture);
 
 } // namespace inf::test
