@@ -46,6 +46,8 @@ public:
     Tiles totals = context.takeTiles("total", rows, panels);
     dots->prepare(panels);
     pointAtBlocks(rows);
+    if (panels > 1)
+      pointBehindGroup(panels);
     context.a.loopUpToZero(context.k, blockColumns, [&] { block(totals); });
     dots->finish();
     if (format == WeightFormat::MXFP4) // codes counted twice
@@ -68,6 +70,13 @@ private:
     context.pointAtRows(rows, 1);
   }
 
+  /// temp = what is prefetched next.
+  void pointBehindGroup(unsigned panels) {
+    context.a.mov(context.temp, context.stride());
+    context.a.imul(context.temp, context.temp, static_cast<int>(panels));
+    context.a.add(context.temp, context.weights);
+  }
+
   void block(const Tiles &totals) {
     prefetch(totals);
     for (unsigned part = 0; part < context.lanes->partCount(); ++part)
@@ -77,11 +86,15 @@ private:
   }
 
   void prefetch(const Tiles &totals) {
-    if (totals[0].size() < fewestRowsToPrefetch)
+    const auto panels = static_cast<int>(totals.size());
+    if (panels == 1 && totals[0].size() < fewestRowsToPrefetch)
       return;
-    for (unsigned panel = 0; panel < totals.size(); ++panel)
-      for (int line = 0; line < blockBytes; line += 64)
-        context.a.prefetcht1(context.a.ptr[context.panelAt(panel) + prefetchBytes + line]);
+    for (int line = 0; line < panels * blockBytes; line += 64)
+      context.a.prefetcht1(panels == 1
+                               ? context.a.ptr[context.cursor + prefetchBytes + line]
+                               : context.a.ptr[context.temp + line]);
+    if (panels > 1)
+      context.a.add(context.temp, panels * blockBytes);
   }
 
   void partOfBlock(const Tiles &totals, unsigned part) {

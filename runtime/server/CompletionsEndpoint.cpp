@@ -24,7 +24,7 @@ struct CompletionsRequest {
 };
 
 Prompt textPrompt(const ServedModel &model, const std::string &text) {
-  return {model.tokenizer.encode(text, SpecialTokens::AsText), text};
+  return {model.tokenizer.encode(text, SpecialTokens::AsText, TextEnds::Begun), text};
 }
 
 /// The text of ids is what the detokenizer shows of them, so that it is UTF-8.

@@ -30,7 +30,7 @@ Encoder::Encoder(const TokenizerParts &tokenizerParts, size_t textSize)
 }
 
 std::vector<int32_t> Encoder::run(std::string_view text, SpecialTokens specials, TextEnds ends) {
-  if (ends == TextEnds::Marked)
+  if (ends != TextEnds::Bare)
     ids.insert(ids.end(), parts.before.begin(), parts.before.end());
   cutOut(
       allowed(parts.raw, specials), text,

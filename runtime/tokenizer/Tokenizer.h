@@ -25,7 +25,9 @@ enum class SpecialTokens {
 /// Whether a text gets the tokens that the model wants around it: a begin-of-text token, say.
 enum class TextEnds {
   Bare,   ///< none
-  Marked, ///< those that the tokenizer's file names (its post-processor), if any
+  Begun,  ///< those in front that the tokenizer's file names (its post-processor), if any: what a
+          ///< text to be continued begins with
+  Marked, ///< those behind it too
 };
 
 /// What becomes of special tokens in text to show.

@@ -91,8 +91,9 @@ std::shared_ptr<const Model> loadModel(const ModelOptions &options, const Thread
 }
 
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
-                                     const ThreadPlan &plan) {
+                                     const ThreadPlan &plan, bool prefixes) {
   SessionOptions options;
+  options.prefixes = prefixes;
   options.context = cappedContext(*model, context);
   options.threads = plan;
   return std::make_unique<Session>(std::move(model), options);

@@ -37,9 +37,9 @@ ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose);
 std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan,
                                        bool runsForLong = false);
 
-/// A session of one sequence with `context` tokens.
+/// A session of one sequence with `context` tokens; `prefixes`: it keeps what it computed.
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
-                                     const ThreadPlan &plan);
+                                     const ThreadPlan &plan, bool prefixes = false);
 
 /// `wanted` or the model's largest context, whichever is smaller.
 uint32_t cappedContext(const Model &model, uint64_t wanted);

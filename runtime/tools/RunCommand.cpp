@@ -95,8 +95,7 @@ std::string promptText(const RunOptions &options) {
 std::vector<int32_t> promptIds(const RunOptions &options, const Model &model) {
   if (options.ids)
     return parseIds(*options.ids);
-  return model.requireTokenizer().encode(promptText(options), options.raw ? SpecialTokens::Allow
-                                                                          : SpecialTokens::AsText);
+  return promptTokens(model.requireTokenizer(), promptText(options), options.raw);
 }
 
 /// Text, or ids when asked for or when the model has no tokenizer.

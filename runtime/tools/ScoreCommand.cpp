@@ -51,7 +51,7 @@ std::vector<IdLine> readSequences(const ScoreOptions &options, const Model &mode
   if (options.ids)
     return readIdLines(*options.ids);
   std::string text = readText(*options.text);
-  return {{0, model.requireTokenizer().encode(text, SpecialTokens::AsText)}};
+  return {{0, model.requireTokenizer().encode(text, SpecialTokens::AsText, TextEnds::Begun)}};
 }
 
 /// The context needed; refuses what the model can't hold before anything is computed.

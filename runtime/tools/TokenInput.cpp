@@ -44,6 +44,11 @@ std::vector<int32_t> idsOfLine(std::string_view line, uint64_t number, const std
 
 } // namespace
 
+std::vector<int32_t> promptTokens(const Tokenizer &tokenizer, std::string_view text, bool raw) {
+  return raw ? tokenizer.encode(text, SpecialTokens::Allow, TextEnds::Bare)
+             : tokenizer.encode(text, SpecialTokens::AsText, TextEnds::Begun);
+}
+
 std::vector<int32_t> parseIds(std::string_view text) {
   std::vector<int32_t> ids;
   std::string_view rest = text;

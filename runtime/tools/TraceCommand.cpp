@@ -38,8 +38,7 @@ std::vector<int32_t> idsOf(const TraceFlags &flags, const Model &model) {
   if (flags.ids)
     return parseIds(*flags.ids);
   const std::string text = *flags.prompt == "-" ? readText("-") : *flags.prompt;
-  return model.requireTokenizer().encode(text,
-                                         flags.raw ? SpecialTokens::Allow : SpecialTokens::AsText);
+  return promptTokens(model.requireTokenizer(), text, flags.raw);
 }
 
 } // namespace

@@ -178,4 +178,26 @@ TEST(Chat, ATurnThatIsUsedAgainGivesTheSameAnswer) {
   EXPECT_THAT(warm.out, Not(HasSubstr(" 0 reused")));
 }
 
+/// The number in front of `unit` in `text`.
+unsigned numberBefore(const std::string &text, const std::string &unit) {
+  size_t end = text.find(unit);
+  if (end == std::string::npos || end == 0)
+    return 0;
+  return static_cast<unsigned>(
+      std::stoul(text.substr(text.find_last_not_of("0123456789", end - 1) + 1)));
+}
+
+/// However far the attention windows moved on with the answer, the next turn goes on from where
+/// this one's prompt ended.
+TEST(Chat, NothingOfAPromptRunsAgainAfterALongAnswer) {
+  Finished finished =
+      piped(cat + "\n/stats\nAnd a dog?\n/stats\n",
+            {"chat", tinyExact("avx2"), "--max-tokens", "300", "--temperature", "1", "--seed", "3"});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const size_t second = finished.out.rfind("prompt ");
+  const std::string first = finished.out.substr(0, second);
+  EXPECT_GT(numberBefore(first, " tokens ("), 150u) << first;
+  EXPECT_EQ(numberBefore(finished.out.substr(second), " reused"), numberBefore(first, " tokens: "));
+}
+
 } // namespace

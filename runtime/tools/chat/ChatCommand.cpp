@@ -91,7 +91,7 @@ int chatCommand(Arguments arguments, Output &out) {
   std::shared_ptr<const Model> model = loadModel(options.model, plan);
   std::unique_ptr<const ChatFormat> format = chatFormat(*model, options.chat);
   Interrupts interrupts; // before the session starts threads
-  std::unique_ptr<Session> session = makeSession(model, options.context, plan);
+  std::unique_ptr<Session> session = makeSession(model, options.context, plan, true);
   SessionAnswers answers(*session, options.sampling);
   Conversation conversation(*format, answers, wanted);
 

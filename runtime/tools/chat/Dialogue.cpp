@@ -194,16 +194,13 @@ std::string_view endName(const Turn &turn) {
 std::string turnText(const Turn &turn, uint32_t context) {
   const AnswerResult &answer = turn.answer;
   uint64_t evaluated = answer.promptTokens - answer.reusedTokens;
-  std::string text = fmt::format(
+  return fmt::format(
       "prompt {} tokens: {} reused, {} evaluated, {:.1f} tok/s; answer {} tokens ({} of "
       "reasoning), {:.2f} tok/s; context {} of {}",
       answer.promptTokens, answer.reusedTokens, evaluated, rate(evaluated, answer.promptSeconds),
       answer.generatedTokens, turn.reasoningTokens,
       rate(answer.generatedTokens, answer.answerSeconds),
       answer.promptTokens + answer.generatedTokens, context);
-  if (!answer.lost.empty())
-    text += "\nThe whole prompt was evaluated: " + answer.lost + ".";
-  return text;
 }
 
 } // namespace inf

@@ -24,29 +24,6 @@ double secondsSince(Clock::time_point start) {
 SessionAnswers::SessionAnswers(Session &usedSession, const SamplingOptions &sampling)
     : session(usedSession), sampler(sampling, session.model().code().vocabulary) {}
 
-void SessionAnswers::reuse(std::span<const int32_t> prompt, AnswerResult &result) {
-  size_t most = std::min(held.size(), prompt.size() - 1); // the last one must run to give logits
-  size_t common = static_cast<size_t>(
-      std::mismatch(held.begin(), held.begin() + static_cast<ptrdiff_t>(most), prompt.begin())
-          .first -
-      held.begin());
-  if (common < held.size() && common > 0)
-    try {
-      session.rollback(sequence, static_cast<uint32_t>(held.size() - common));
-    } catch (const Error &error) {
-      if (error.code != ErrorCode::Usage)
-        throw;
-      result.lost = fmt::format("the model's attention windows no longer held what the tokens "
-                                "after position {} see",
-                                common);
-      common = 0;
-    }
-  if (common == 0)
-    session.reset(sequence);
-  held.resize(common);
-  result.reusedTokens = common;
-}
-
 std::span<const float> SessionAnswers::prefill(const AnswerRequest &request,
                                                const AnswerSinks &sinks, AnswerResult &result) {
   std::span<const int32_t> prompt = request.prompt;
@@ -55,20 +32,16 @@ std::span<const float> SessionAnswers::prefill(const AnswerRequest &request,
          "the conversation has {} tokens, the context holds {}. Start a new one, or run with a "
          "larger --context.",
          prompt.size(), session.context());
-  reuse(prompt, result);
+  session.release(sequence); // the turn before, which most of this one begins as
+  result.reusedTokens = session.attach(sequence, prompt);
   PrefillOptions options;
   options.cancelled = sinks.cancelled;
-  std::span<const int32_t> rest = prompt.subspan(held.size());
-  PrefillResult done = session.prefill(sequence, rest, options);
-  held.insert(held.end(), rest.begin(), rest.begin() + static_cast<ptrdiff_t>(done.tokens));
-  return done.logits;
+  return session.prefill(sequence, prompt.subspan(result.reusedTokens), options).logits;
 }
 
 std::span<const float> SessionAnswers::step(int32_t token) {
   RowRequest row = {token, sequence, INF_ROW_GENERATED, INF_OUTPUT_LOGITS};
-  StepResult done = session.step({&row, 1});
-  held.push_back(token);
-  return done.logits(0);
+  return session.step({&row, 1}).logits(0);
 }
 
 bool SessionAnswers::stops(int32_t id, const AnswerRequest &request) const {

@@ -1,5 +1,5 @@
-// Where the answers of a chat are generated: a session of one sequence, whose keys and values of
-// the last turn are used again. A service of completions can take this place.
+// Where the answers of a chat are generated: a session of one sequence, which goes on from the
+// longest beginning of the conversation that its cache holds.
 #pragma once
 
 #include <cstdint>
@@ -34,17 +34,15 @@ enum class AnswerEnd : uint8_t { Stop, Length, Cancelled };
 struct AnswerResult {
   AnswerEnd end = AnswerEnd::Length;
   uint64_t promptTokens = 0;
-  uint64_t reusedTokens = 0;    ///< of those, still held from the turn before
+  uint64_t reusedTokens = 0;    ///< of those, still cached from turns before
   uint64_t generatedTokens = 0; ///< the stop token included
   double promptSeconds = 0, answerSeconds = 0;
-  /// Why tokens at the prompt's beginning that were held had to run again; "" when none had to.
-  std::string lost;
 };
 
 class SessionAnswers {
 public:
-  /// `usedSession` must outlive this object; its sequence 0 belongs to it. Fails with Usage for bad
-  /// options.
+  /// `usedSession`, which keeps prefixes, must outlive this object; its sequence 0 belongs to it.
+  /// Fails with Usage for bad options.
   SessionAnswers(Session &usedSession, const SamplingOptions &sampling);
 
   /// Fails with TooLong, before any compute, for a prompt beyond the context.
@@ -53,8 +51,6 @@ public:
   uint32_t context() const { return session.context(); }
 
 private:
-  /// Keeps what the sequence holds of `prompt`'s beginning.
-  void reuse(std::span<const int32_t> prompt, AnswerResult &result);
   std::span<const float> prefill(const AnswerRequest &request, const AnswerSinks &sinks,
                                  AnswerResult &result);
   std::span<const float> step(int32_t token);
@@ -64,7 +60,6 @@ private:
 
   Session &session;
   Sampler sampler;
-  std::vector<int32_t> held; ///< the sequence's tokens
 };
 
 } // namespace inf
