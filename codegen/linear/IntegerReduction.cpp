@@ -90,9 +90,8 @@ private:
     if (panels == 1 && totals[0].size() < fewestRowsToPrefetch)
       return;
     for (int line = 0; line < panels * blockBytes; line += 64)
-      context.a.prefetcht1(panels == 1
-                               ? context.a.ptr[context.cursor + prefetchBytes + line]
-                               : context.a.ptr[context.temp + line]);
+      context.a.prefetcht1(panels == 1 ? context.a.ptr[context.cursor + prefetchBytes + line]
+                                       : context.a.ptr[context.temp + line]);
     if (panels > 1)
       context.a.add(context.temp, panels * blockBytes);
   }

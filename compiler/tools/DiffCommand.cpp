@@ -17,9 +17,9 @@ Trace traceOf(const std::string &path, const DiffFlags &flags) {
   options.threads = planThreads(SystemRoot{}, std::nullopt);
   options.keepValues = true;
   const std::vector<int32_t> tokens =
-      flags.tokens.empty() ? model->requireTokenizer().encode(flags.prompt, SpecialTokens::AsText,
- TextEnds::Begun)
-                           : flags.tokens;
+      flags.tokens.empty()
+          ? model->requireTokenizer().encode(flags.prompt, SpecialTokens::AsText, TextEnds::Begun)
+          : flags.tokens;
   return traceModel(model, tokens, options);
 }
 

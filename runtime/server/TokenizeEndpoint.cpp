@@ -18,9 +18,9 @@ void tokenizeEndpoint(ApiCall &call) {
   const bool special = fields.boolean("parse_special").value_or(false);
   const bool begun = fields.boolean("add_special_tokens").value_or(true);
   fields.expectNothingElse();
-  const std::vector<int32_t> ids = call.model.tokenizer.encode(
-      prompt, special ? SpecialTokens::Allow : SpecialTokens::AsText,
-      begun ? TextEnds::Begun : TextEnds::Bare);
+  const std::vector<int32_t> ids =
+      call.model.tokenizer.encode(prompt, special ? SpecialTokens::Allow : SpecialTokens::AsText,
+                                  begun ? TextEnds::Begun : TextEnds::Bare);
   ordered_json answer;
   answer["count"] = ids.size();
   answer["max_model_len"] = call.model.service.limits().context;

@@ -191,8 +191,8 @@ unsigned numberBefore(const std::string &text, const std::string &unit) {
 /// this one's prompt ended.
 TEST(Chat, NothingOfAPromptRunsAgainAfterALongAnswer) {
   Finished finished =
-      piped(cat + "\n/stats\nAnd a dog?\n/stats\n",
-            {"chat", tinyExact("avx2"), "--max-tokens", "300", "--temperature", "1", "--seed", "3"});
+      piped(cat + "\n/stats\nAnd a dog?\n/stats\n", {"chat", tinyExact("avx2"), "--max-tokens",
+                                                     "300", "--temperature", "1", "--seed", "3"});
   ASSERT_EQ(finished.code, 0) << finished.err;
   const size_t second = finished.out.rfind("prompt ");
   const std::string first = finished.out.substr(0, second);
