@@ -215,17 +215,109 @@ TEST(Errors, ADeadlineIs504) {
   EXPECT_EQ(errorOf(server.post("/v1/completions", plain), 504)["code"], "deadline_exceeded");
 }
 
-TEST(Errors, ARefusalOfTheSecondChoiceCancelsTheFirst) {
+TEST(Errors, MoreChoicesThanCanEverBeThereAre400) { // 429 would be asked again for ever
   TestServerOptions options;
-  options.limits.sequences = 1;
+  options.limits.sequences = 2;
+  options.limits.queue = 1;
+  TestServer server(options);
+  for (json body : {json{{"n", 4}}, json{{"prompt", {"a", "b"}}, {"n", 2}}}) {
+    body.insert(plain.begin(), plain.end());
+    const json error = errorOf(server.post("/v1/completions", body), 400);
+    EXPECT_EQ(error["code"], "invalid_value");
+    EXPECT_NE(error["message"].get<std::string>().find("4 choices"), std::string::npos) << error;
+    EXPECT_NE(error["message"].get<std::string>().find("3"), std::string::npos) << error;
+  }
+  json ask = {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", "a"}}}}, {"n", 4}};
+  EXPECT_EQ(errorOf(server.post(chat, ask), 400)["param"], "n");
+  ask["n"] = 3;
+  EXPECT_EQ(server.post(chat, ask).status, 200u);
+}
+
+TEST(Errors, AllChoicesOfARequestAreTakenOrNone) {
+  TestServerOptions options;
+  options.limits.sequences = 2;
   options.limits.queue = 0;
   TestServer server(options);
   server.script("one two three", {.prefill = std::chrono::seconds(30)});
-  json body = plain;
-  body["n"] = 2;
-  EXPECT_EQ(server.post("/v1/completions", body).status, 429u);
+  HttpClient first(server.port());
+  first.request("POST", "/v1/completions", plain.dump());
+  while (server.service.requests().empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  json two = plain;
+  two["n"] = 2;
+  EXPECT_EQ(server.post("/v1/completions", two).status, 429u);
+  EXPECT_EQ(server.service.requests().size(), 1u) << "no place was taken meanwhile";
+  first.close();
   EXPECT_TRUE(server.service.idleWithin(std::chrono::seconds(5)));
-  EXPECT_EQ(server.service.metrics().cancelled, 1u);
+  EXPECT_EQ(server.service.metrics().cancelled, 1u) << "only the client that left";
+}
+
+TEST(Errors, ChoicesBesideOneThatFailedAreNoSuccess) {
+  TestServer server;
+  server.service.setAuthor([&](const CompletionRequest &request) {
+    const bool fails = request.sampling.seed == 1;
+    return Script{server.format.ids("one two three four five six<|return|>"),
+                  fails ? CompletionEnd::Error : CompletionEnd::Stop,
+                  std::chrono::milliseconds(fails ? 1 : 50)};
+  });
+  json body = plain;
+  body.update({{"n", 3}, {"seed", 0}});
+  EXPECT_EQ(server.post("/v1/completions", body).status, 500u);
+  EXPECT_TRUE(server.service.idleWithin(std::chrono::seconds(5)));
+  EXPECT_EQ(server.service.metrics().finishedStop, 0u);
+  EXPECT_EQ(server.service.metrics().cancelled, 2u);
+}
+
+TEST(Errors, TextThatTheTokenizerCantWriteIs400) {
+  const Tokenizer letters = Tokenizer::fromJson(R"({"version": "1.0", "added_tokens": [],
+    "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+  TestServerOptions options;
+  options.tokenizer = &letters;
+  options.limits.vocabulary = 2;
+  TestServer server(options);
+  EXPECT_EQ(errorOf(server.post("/v1/completions", {{"model", "tiny"}, {"prompt", "abz"}}),
+                    400)["param"],
+            "prompt");
+  EXPECT_EQ(errorOf(server.post("/tokenize", {{"prompt", "abz"}}), 400)["param"], "prompt");
+  EXPECT_EQ(errorOf(server.post(chat, {{"model", "tiny"},
+                                       {"messages", {{{"role", "user"}, {"content", "z"}}}}}),
+                    400)["param"],
+            "messages");
+}
+
+TEST(Errors, AJsonOfTooManyPartsIsRefused) { // its parts take many times its text
+  TestServer server;
+  std::string body = "{\"model\": [[]";
+  for (int i = 0; i < 600'000; ++i)
+    body += ",[]";
+  const json error =
+      errorOf(inf::test::ask(server.port(), "POST", "/v1/completions", body + "]}"), 400);
+  EXPECT_EQ(error["code"], "json_too_large");
+}
+
+TEST(Errors, APromptFarBeyondTheContextIsRefusedBeforeAllOfItIsRead) {
+  TestServer server;
+  std::string prompt;
+  for (int i = 0; i < 800'000; ++i)
+    prompt += " word" + std::to_string(i % 10);
+  const auto began = std::chrono::steady_clock::now();
+  const std::pair<const char *, json> asked[] = {
+      {"/v1/completions", {{"model", "tiny"}, {"prompt", prompt}}},
+      {"/tokenize", {{"prompt", prompt}}},
+      {chat, {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", prompt}}}}}},
+      {responses, {{"model", "tiny"}, {"input", prompt}}},
+      {responses, {{"model", "tiny"}, {"input", prompt}, {"truncation", "auto"}}}};
+  for (const auto &[path, body] : asked) {
+    const json error = errorOf(server.post(path, body), 400);
+    EXPECT_EQ(error["code"], "context_length_exceeded");
+    EXPECT_NE(error["message"].get<std::string>().find("more than"), std::string::npos) << error;
+    EXPECT_NE(error["message"].get<std::string>().find("512"), std::string::npos) << error;
+  }
+  EXPECT_EQ(server.post("/v1/completions", plain).status, 200u);
+  RecordProperty("seconds", std::to_string(std::chrono::duration<double>(
+                                               std::chrono::steady_clock::now() - began)
+                                               .count()));
 }
 
 TEST(Errors, AModelWithoutAChatFormatSaysSo) {
