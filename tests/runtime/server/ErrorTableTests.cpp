@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/tokenizer/TestFiles.h"
 
 namespace inf::test {
 namespace {
@@ -146,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(All, ErrorTable, testing::ValuesIn(cases),
 
 const json plain = {{"model", "tiny"}, {"prompt", "a"}};
 
-json errorOf(const ClientResponse &response, unsigned status) {
+json refusalOf(const ClientResponse &response, unsigned status) {
   EXPECT_EQ(response.status, status) << response.body;
   return json::parse(response.body)["error"];
 }
@@ -155,7 +156,7 @@ TEST(Errors, AFullQueueIs429WithRetryAfter) {
   TestServer server;
   server.service.refuseNext(RefusalReason::Busy, "the queue is full");
   const ClientResponse response = server.post("/v1/completions", plain);
-  const json error = errorOf(response, 429);
+  const json error = refusalOf(response, 429);
   EXPECT_EQ(error["type"], "rate_limit_error");
   EXPECT_EQ(response.field("Retry-After"), "1");
 }
@@ -167,7 +168,7 @@ TEST(Errors, APromptBeyondTheContextNamesBothCounts) {
     prompt += " word";
   json body = plain;
   body["prompt"] = prompt;
-  const json error = errorOf(server.post("/v1/completions", body), 400);
+  const json error = refusalOf(server.post("/v1/completions", body), 400);
   EXPECT_EQ(error["code"], "context_length_exceeded");
   EXPECT_EQ(error["param"], "prompt");
   EXPECT_NE(error["message"].get<std::string>().find("512"), std::string::npos);
@@ -177,7 +178,7 @@ TEST(Errors, APromptBeyondTheContextNamesBothCounts) {
 TEST(Errors, WhatTheServiceRefusesAsInvalidIs400) {
   TestServer server;
   server.service.refuseNext(RefusalReason::Invalid, "bad options");
-  EXPECT_EQ(errorOf(server.post("/v1/completions", plain), 400)["message"], "bad options");
+  EXPECT_EQ(refusalOf(server.post("/v1/completions", plain), 400)["message"], "bad options");
 }
 
 TEST(Errors, AFailureBeforeTheFirstTokenIsAStatusEvenForAStream) {
@@ -186,7 +187,7 @@ TEST(Errors, AFailureBeforeTheFirstTokenIsAStatusEvenForAStream) {
   json body = plain;
   body["stream"] = true;
   const ClientResponse response = server.post("/v1/completions", body);
-  EXPECT_EQ(errorOf(response, 500)["type"], "server_error");
+  EXPECT_EQ(refusalOf(response, 500)["type"], "server_error");
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
 }
 
@@ -212,7 +213,7 @@ TEST(Errors, AFailureBehindTheFirstTokenIsAnEventAndTheEnd) {
 TEST(Errors, ADeadlineIs504) {
   TestServer server;
   server.script("one", {.end = CompletionEnd::Deadline});
-  EXPECT_EQ(errorOf(server.post("/v1/completions", plain), 504)["code"], "deadline_exceeded");
+  EXPECT_EQ(refusalOf(server.post("/v1/completions", plain), 504)["code"], "deadline_exceeded");
 }
 
 TEST(Errors, MoreChoicesThanCanEverBeThereAre400) { // 429 would be asked again for ever
@@ -222,13 +223,13 @@ TEST(Errors, MoreChoicesThanCanEverBeThereAre400) { // 429 would be asked again 
   TestServer server(options);
   for (json body : {json{{"n", 4}}, json{{"prompt", {"a", "b"}}, {"n", 2}}}) {
     body.insert(plain.begin(), plain.end());
-    const json error = errorOf(server.post("/v1/completions", body), 400);
+    const json error = refusalOf(server.post("/v1/completions", body), 400);
     EXPECT_EQ(error["code"], "invalid_value");
     EXPECT_NE(error["message"].get<std::string>().find("4 choices"), std::string::npos) << error;
     EXPECT_NE(error["message"].get<std::string>().find("3"), std::string::npos) << error;
   }
   json ask = {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", "a"}}}}, {"n", 4}};
-  EXPECT_EQ(errorOf(server.post(chat, ask), 400)["param"], "n");
+  EXPECT_EQ(refusalOf(server.post(chat, ask), 400)["param"], "n");
   ask["n"] = 3;
   EXPECT_EQ(server.post(chat, ask).status, 200u);
 }
@@ -269,20 +270,18 @@ TEST(Errors, ChoicesBesideOneThatFailedAreNoSuccess) {
 }
 
 TEST(Errors, TextThatTheTokenizerCantWriteIs400) {
-  const Tokenizer letters = Tokenizer::fromJson(R"({"version": "1.0", "added_tokens": [],
-    "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
-    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+  const Tokenizer letters = chainTokenizer(3); // a, aa, aaa
   TestServerOptions options;
   options.tokenizer = &letters;
-  options.limits.vocabulary = 2;
+  options.limits.vocabulary = 3;
   TestServer server(options);
-  EXPECT_EQ(errorOf(server.post("/v1/completions", {{"model", "tiny"}, {"prompt", "abz"}}),
-                    400)["param"],
+  EXPECT_EQ(refusalOf(server.post("/v1/completions", {{"model", "tiny"}, {"prompt", "aaz"}}),
+                      400)["param"],
             "prompt");
-  EXPECT_EQ(errorOf(server.post("/tokenize", {{"prompt", "abz"}}), 400)["param"], "prompt");
-  EXPECT_EQ(errorOf(server.post(chat, {{"model", "tiny"},
-                                       {"messages", {{{"role", "user"}, {"content", "z"}}}}}),
-                    400)["param"],
+  EXPECT_EQ(refusalOf(server.post("/tokenize", {{"prompt", "aaz"}}), 400)["param"], "prompt");
+  EXPECT_EQ(refusalOf(server.post(chat, {{"model", "tiny"},
+                                         {"messages", {{{"role", "user"}, {"content", "z"}}}}}),
+                      400)["param"],
             "messages");
 }
 
@@ -292,7 +291,7 @@ TEST(Errors, AJsonOfTooManyPartsIsRefused) { // its parts take many times its te
   for (int i = 0; i < 600'000; ++i)
     body += ",[]";
   const json error =
-      errorOf(inf::test::ask(server.port(), "POST", "/v1/completions", body + "]}"), 400);
+      refusalOf(inf::test::ask(server.port(), "POST", "/v1/completions", body + "]}"), 400);
   EXPECT_EQ(error["code"], "json_too_large");
 }
 
@@ -309,15 +308,16 @@ TEST(Errors, APromptFarBeyondTheContextIsRefusedBeforeAllOfItIsRead) {
       {responses, {{"model", "tiny"}, {"input", prompt}}},
       {responses, {{"model", "tiny"}, {"input", prompt}, {"truncation", "auto"}}}};
   for (const auto &[path, body] : asked) {
-    const json error = errorOf(server.post(path, body), 400);
+    const json error = refusalOf(server.post(path, body), 400);
     EXPECT_EQ(error["code"], "context_length_exceeded");
     EXPECT_NE(error["message"].get<std::string>().find("more than"), std::string::npos) << error;
     EXPECT_NE(error["message"].get<std::string>().find("512"), std::string::npos) << error;
   }
   EXPECT_EQ(server.post("/v1/completions", plain).status, 200u);
-  RecordProperty("seconds", std::to_string(std::chrono::duration<double>(
-                                               std::chrono::steady_clock::now() - began)
-                                               .count()));
+  RecordProperty(
+      "seconds",
+      std::to_string(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
 }
 
 TEST(Errors, AModelWithoutAChatFormatSaysSo) {
@@ -325,7 +325,7 @@ TEST(Errors, AModelWithoutAChatFormatSaysSo) {
   options.chat = false;
   TestServer server(options);
   const json error =
-      errorOf(server.post(chat, {{"model", "tiny"}, {"messages", json::array()}}), 400);
+      refusalOf(server.post(chat, {{"model", "tiny"}, {"messages", json::array()}}), 400);
   EXPECT_EQ(error["code"], "no_chat_format");
 }
 
@@ -340,7 +340,7 @@ TEST(Errors, AnotherContentTypeIs415) {
 TEST(Errors, SixtyThousandNestedArraysAreRefused) {
   TestServer server;
   const std::string deep(60'000, '[');
-  const json error = errorOf(inf::test::ask(server.port(), "POST", "/v1/completions", deep), 400);
+  const json error = refusalOf(inf::test::ask(server.port(), "POST", "/v1/completions", deep), 400);
   EXPECT_EQ(error["code"], "json_too_deep");
   EXPECT_EQ(server.post("/v1/completions", plain).status, 200u); // and the server lives
 }
