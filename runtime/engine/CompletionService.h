@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/Error.h"
@@ -29,7 +30,7 @@ struct CompletionRequest {
   std::optional<uint32_t> logprobs;
   bool promptLogprobs = false; ///< sink.promptToken() for every prompt token but the first
   RequestPriority priority = RequestPriority::Normal;
-  /// Ends with FinishReason Deadline when it is not done by then. From submit().
+  /// Ends with CompletionEnd Deadline when it is not done by then. From submit().
   std::optional<std::chrono::milliseconds> deadline;
   uint64_t tenant = 0; ///< cached prefixes are shared within a tenant only
 };
@@ -44,10 +45,11 @@ struct TokenEvent {
 
 /// What to do after a token.
 struct TokenVerdict {
-  bool finish = false; ///< enough (a stop string was found): FinishReason Sink
+  bool finish = false; ///< enough (a stop string was found): CompletionEnd Sink
   /// The tokens that come next whatever the logits say (the way out of reasoning that took too
   /// long). They count as generated and are reported as events with `forced`.
   std::vector<int32_t> force;
+  bool abandon = false; ///< nobody waits for the rest: CompletionEnd Cancelled
 };
 
 enum class CompletionEnd : uint8_t {
@@ -78,11 +80,20 @@ public:
   virtual void finished(const CompletionResult &result) = 0;
 };
 
+struct CompletionJob {
+  CompletionRequest request;
+  std::shared_ptr<CompletionSink> sink;
+};
+
 /// What the service can take; fixed for its life.
 struct ServiceLimits {
   uint32_t vocabulary = 0, context = 0;
   uint32_t sequences = 0; ///< running at a time
   uint32_t queue = 0;     ///< waiting at most, when all sequences run
+  uint32_t capacity = 0;  ///< tokens a sequence can hold: the context, or less by KV memory
+
+  /// Requests that can be there at a time.
+  uint64_t places() const { return uint64_t{sequences} + queue; }
 };
 
 struct LatencyHistogram {
@@ -104,7 +115,7 @@ struct ServiceMetrics {
 
 /// Why a request was refused before any compute.
 enum class RefusalReason : uint8_t {
-  Invalid, ///< bad options, unknown token, empty prompt
+  Invalid, ///< bad options, unknown token, empty prompt, more at once than there are places
   TooLong, ///< the prompt is beyond the context, or beyond all KV memory
   Busy,    ///< the queue is full; try again later
   Closing, ///< the service is draining
@@ -122,9 +133,15 @@ public:
 class CompletionService {
 public:
   virtual ~CompletionService() = default;
-  /// Returns the request's number, > 0. Throws Refusal at once, before any compute; the sink then
-  /// gets no call.
-  virtual uint64_t submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink) = 0;
+  /// Takes all of them or none: their places are reserved together. Returns their numbers, > 0, in
+  /// order. Throws Refusal at once, before any compute; no sink gets a call then.
+  virtual std::vector<uint64_t> submitAll(std::vector<CompletionJob> jobs) = 0;
+  /// submitAll() of one.
+  uint64_t submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink) {
+    std::vector<CompletionJob> jobs;
+    jobs.push_back({std::move(request), std::move(sink)});
+    return submitAll(std::move(jobs)).front();
+  }
   /// The request ends within a step (Cancelled), unless it has ended. Unknown numbers are ignored.
   virtual void cancel(uint64_t request) = 0;
   /// No new requests; those that run may finish until `grace` is over, then they are cancelled.

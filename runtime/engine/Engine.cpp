@@ -37,18 +37,18 @@ void requireTokens(std::span<const int32_t> tokens, uint32_t vocabulary, const c
              vocabulary - 1);
 }
 
-void check(const CompletionRequest &request, const ServiceLimits &limits, uint32_t capacity) {
+void check(const CompletionRequest &request, const ServiceLimits &limits) {
   if (request.prompt.empty())
     refuse(RefusalReason::Invalid, "the prompt has no tokens; expected at least one.");
   if (request.prompt.size() > limits.context)
     refuse(RefusalReason::TooLong,
            "the prompt has {} tokens, the context holds {}. Shorten it, or use a larger context.",
            request.prompt.size(), limits.context);
-  if (request.prompt.size() > capacity)
+  if (request.prompt.size() > limits.capacity)
     refuse(RefusalReason::TooLong,
            "the prompt has {} tokens, all memory for keys and values holds {}. Shorten it, or give "
            "more memory.",
-           request.prompt.size(), capacity);
+           request.prompt.size(), limits.capacity);
   requireTokens(request.prompt, limits.vocabulary, "token id");
   requireTokens(request.stopTokens, limits.vocabulary, "stop token");
   requireTokens(request.sampling.stopTokens, limits.vocabulary, "stop token");
@@ -83,8 +83,7 @@ struct Engine::State {
   const EngineClock clock;
   Mailbox mailbox;
   EngineMetrics metrics;
-  ServiceLimits limits; // these two are written before the constructor returns
-  uint32_t capacity = 0;
+  ServiceLimits limits; // written before the constructor returns
   std::thread thread;
 };
 
@@ -109,8 +108,7 @@ void Engine::State::work(const MakeRunner &makeRunner, std::promise<void> &ready
     runner = makeRunner();
     loop.emplace(*runner, options, clock, mailbox, metrics);
     RunnerFacts facts = runner->facts();
-    limits = {facts.vocabulary, facts.context, options.sequences, options.queue};
-    capacity = loop->capacity();
+    limits = {facts.vocabulary, facts.context, options.sequences, options.queue, loop->capacity()};
   } catch (...) {
     ready.set_exception(std::current_exception());
     return;
@@ -126,11 +124,13 @@ Engine::Engine(const MakeRunner &makeRunner, const EngineOptions &options)
     : state(std::make_unique<State>(makeRunner, options)) {}
 Engine::~Engine() = default;
 
-uint64_t Engine::submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink) {
-  if (!sink)
-    fail(ErrorCode::Internal, "a request without a sink");
-  check(request, state->limits, state->capacity);
-  return state->mailbox.submit(std::move(request), std::move(sink), state->clock.now());
+std::vector<uint64_t> Engine::submitAll(std::vector<CompletionJob> jobs) {
+  for (const CompletionJob &job : jobs) {
+    if (!job.sink)
+      fail(ErrorCode::Internal, "a request without a sink");
+    check(job.request, state->limits);
+  }
+  return state->mailbox.submit(std::move(jobs), state->clock.now());
 }
 
 void Engine::cancel(uint64_t request) { state->mailbox.cancel(request); }

@@ -30,7 +30,7 @@ public:
   /// Cancels what is left.
   ~Engine() override;
 
-  uint64_t submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink) override;
+  std::vector<uint64_t> submitAll(std::vector<CompletionJob> jobs) override;
   void cancel(uint64_t request) override;
   void drain(std::chrono::milliseconds grace) override;
   ServiceLimits limits() const override;

@@ -210,7 +210,9 @@ void EngineLoop::tell(uint64_t id, Active &active, const TokenEvent &event) {
     active.firstToken = now;
   TokenVerdict verdict = active.sink->token(event);
   active.forced.insert(active.forced.end(), verdict.force.begin(), verdict.force.end());
-  if (event.stop)
+  if (verdict.abandon)
+    end(id, CompletionEnd::Cancelled);
+  else if (event.stop)
     end(id, CompletionEnd::Stop);
   else if (verdict.finish)
     end(id, CompletionEnd::Sink);

@@ -36,8 +36,10 @@ void EngineMetrics::stepped(const SchedulerCounts &counts, const KvCacheStats &k
   now.kvBytes = kv.bytes;
   now.kvHeldBytes = kv.heldBytes;
   now.kvCachedBytes = kv.cachedBytes;
-  now.prefixLookupTokens = kv.lookupTokens;
-  now.prefixHitTokens = kv.hitTokens;
+  if (kv.lookups != 0) { // prefixes are kept at all
+    now.prefixLookupTokens = counts.prefixLookupTokens;
+    now.prefixHitTokens = counts.prefixHitTokens;
+  }
   now.evictedBlocks = kv.evictedBlocks;
 }
 

@@ -4,21 +4,32 @@
 
 namespace inf {
 
-uint64_t Mailbox::submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink,
-                         double now) {
+std::vector<uint64_t> Mailbox::submit(std::vector<CompletionJob> jobs, double now) {
+  if (jobs.size() > mostAlive)
+    throw Refusal(RefusalReason::Invalid,
+                  fmt::format("{} requests were given at once, expected at most {}, which is how "
+                              "many can run and wait.",
+                              jobs.size(), mostAlive));
   std::lock_guard lock(mutex);
   if (closed)
     throw Refusal(RefusalReason::Closing, "the service is closing and takes no more requests.");
-  if (aliveCount >= mostAlive) {
-    ++refused;
-    throw Refusal(
-        RefusalReason::Busy,
-        fmt::format("{} requests run or wait, which is the most. Try again later.", aliveCount));
+  if (jobs.size() > mostAlive - aliveCount) {
+    refused += jobs.size();
+    throw Refusal(RefusalReason::Busy,
+                  fmt::format("{} requests run or wait, {} more are too many: {} can. Try again "
+                              "later.",
+                              aliveCount, jobs.size(), mostAlive));
   }
-  ++aliveCount;
-  mail.submissions.push_back({++lastId, std::move(request), std::move(sink), now});
+  std::vector<uint64_t> numbers;
+  numbers.reserve(jobs.size()); // nothing below may fail halfway
+  mail.submissions.reserve(mail.submissions.size() + jobs.size());
+  for (CompletionJob &job : jobs) {
+    mail.submissions.push_back({++lastId, std::move(job.request), std::move(job.sink), now});
+    numbers.push_back(lastId);
+  }
+  aliveCount += static_cast<uint32_t>(jobs.size());
   arrived.notify_one();
-  return lastId;
+  return numbers;
 }
 
 void Mailbox::cancel(uint64_t id) {

@@ -29,8 +29,9 @@ class Mailbox {
 public:
   explicit Mailbox(uint32_t most) : mostAlive(most) {}
 
-  /// The request's number. Throws Refusal: Busy, Closing.
-  uint64_t submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink, double now);
+  /// The requests' numbers. All are taken or none; throws Refusal: Busy, Closing, and Invalid for
+  /// more than could ever be there.
+  std::vector<uint64_t> submit(std::vector<CompletionJob> jobs, double now);
   void cancel(uint64_t id);
   /// No submissions from now on.
   void close();

@@ -1,11 +1,13 @@
 #include "runtime/http/HttpConnection.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/read.hpp>
 #include <fmt/format.h>
 
@@ -28,6 +30,15 @@ unsigned statusOf(const boost::system::error_code &error) {
 }
 
 } // namespace
+
+bool BodyShare::growTo(size_t size) {
+  if (size <= bytes)
+    return true;
+  const size_t more = size - bytes;
+  shared->bodyBytes += more;
+  bytes = size;
+  return shared->bodyBytes <= shared->options.allBodiesBytes;
+}
 
 ConnectionExchange::ConnectionExchange(std::shared_ptr<HttpConnection> to,
                                        std::shared_ptr<HttpShared> sharedState)
@@ -52,13 +63,35 @@ void ConnectionExchange::beginStream(HttpResponse head) {
 void ConnectionExchange::write(std::string data) {
   if (left || data.empty())
     return;
-  if ((queued += data.size()) > shared->options.streamBytes) {
+  if (tooSlow(queued.fetch_add(data.size()))) {
     left = true;
     shared->post([to = connection, n = number] { to->tooSlow(n); });
     return;
   }
   shared->post(
       [to = connection, n = number, d = std::move(data)]() mutable { to->write(n, std::move(d)); });
+}
+
+/// Whether the reader takes less than it is given: what waits is too much, and was no more some
+/// time ago. A burst that is on its way to a reader is not.
+bool ConnectionExchange::tooSlow(size_t waiting) {
+  const HttpServerOptions &options = shared->options;
+  if (waiting > options.streamMostBytes)
+    return true;
+  std::lock_guard lock(mutex);
+  if (waiting <= options.streamBytes) {
+    backlog = 0;
+    return false;
+  }
+  const Clock::time_point now = Clock::now();
+  const bool waited = backlog != 0 && now - since > options.streamPatience;
+  if (waited && waiting >= backlog)
+    return true;
+  if (waited || backlog == 0) {
+    backlog = waiting;
+    since = now;
+  }
+  return false;
 }
 
 void ConnectionExchange::endStream() {
@@ -95,13 +128,19 @@ void HttpConnection::start() {
 
 void HttpConnection::refuse() { refuseRequest(503, "too many connections are open"); }
 
-/// Answers outside of any exchange, and hangs up.
 void HttpConnection::refuseRequest(unsigned status, const std::string &reason) {
-  HttpResponse response = shared->handler.unreadable(status, reason);
+  hangUpWith(shared->handler.unreadable(status, reason, headOf()));
+}
+
+/// Answers outside of any exchange.
+void HttpConnection::hangUpWith(const HttpResponse &response) {
+  disarm();
   keepAlive = false;
   complete = true;
+  share.reset();
+  const bool noBody = parser && parser->get().method() == http::verb::head;
   const std::string length = fmt::format("Content-Length: {}", response.body.size());
-  queue(formatHead(response, length, false) + response.body);
+  queue(formatHead(response, length, false) + (noBody ? "" : response.body));
 }
 
 void HttpConnection::close() {
@@ -175,6 +214,11 @@ void HttpConnection::readHeader() {
 void HttpConnection::headerRead(ErrorCodeOf error) {
   if (error)
     return unreadable(error);
+  if (const char *what = ambiguity())
+    return refuseRequest(400, what);
+  if (!parser->is_done() && refuseEarly())
+    return;
+  share = std::make_shared<BodyShare>(shared);
   arm(shared->options.bodyTimeout);
   if (parser->get()[http::field::expect] != "100-continue" || parser->is_done())
     return readBody();
@@ -185,15 +229,55 @@ void HttpConnection::headerRead(ErrorCodeOf error) {
                     });
 }
 
+/// What another server in front of this one could understand in another way: where the body ends
+/// (RFC 9112, section 6.3), and whom the request is for (section 3.2). Null when nothing.
+const char *HttpConnection::ambiguity() const {
+  const auto &head = parser->get();
+  const auto coding = head.find(http::field::transfer_encoding);
+  if (coding != head.end()) {
+    if (head.count(http::field::transfer_encoding) > 1 || head.version() < 11 ||
+        !boost::beast::iequals(coding->value(), "chunked"))
+      return "its transfer encoding is another than chunked";
+    if (head.count(http::field::content_length) > 0)
+      return "it has both a length and a transfer encoding";
+  }
+  const size_t hosts = head.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && head.version() >= 11))
+    return "it needs exactly one Host";
+  return nullptr;
+}
+
+/// Whoever may not ask has no memory filled.
+bool HttpConnection::refuseEarly() {
+  std::optional<HttpResponse> response;
+  try {
+    response = shared->handler.refuse(headOf());
+  } catch (const std::exception &) {
+    refuseRequest(500, "internal error");
+    return true;
+  }
+  if (!response)
+    return false;
+  ++shared->requests;
+  hangUpWith(*response);
+  return true;
+}
+
 void HttpConnection::readBody() {
-  http::async_read(socket, buffer, *parser, [self = shared_from_this()](ErrorCodeOf error, size_t) {
-    self->bodyRead(error);
-  });
+  if (parser->is_done())
+    return bodyRead({});
+  http::async_read_some(
+      socket, buffer, *parser,
+      [self = shared_from_this()](ErrorCodeOf error, size_t) { self->bodyRead(error); });
 }
 
 void HttpConnection::bodyRead(ErrorCodeOf error) {
   if (error)
     return unreadable(error);
+  if (!share->growTo(parser->get().body().size()))
+    return refuseRequest(503, "the requests being read fill the server's memory for them");
+  if (!parser->is_done())
+    return readBody();
   disarm();
   dispatch();
 }
@@ -210,10 +294,11 @@ void HttpConnection::unreadable(ErrorCodeOf error) {
        : refuseRequest(statusOf(error), error.message());
 }
 
-HttpRequest HttpConnection::takeRequest() {
-  http::request<http::string_body> parsed = parser->release();
-  parser.reset();
+HttpRequest HttpConnection::headOf() const {
   HttpRequest request;
+  if (!parser)
+    return request;
+  const auto &parsed = parser->get();
   request.method = std::string(parsed.method_string());
   std::string target(parsed.target());
   const size_t mark = target.find('?');
@@ -221,7 +306,14 @@ HttpRequest HttpConnection::takeRequest() {
   request.query = mark == std::string::npos ? "" : target.substr(mark + 1);
   for (const auto &field : parsed)
     request.fields.push_back({std::string(field.name_string()), std::string(field.value())});
-  request.body = std::move(parsed.body());
+  return request;
+}
+
+HttpRequest HttpConnection::takeRequest() {
+  HttpRequest request = headOf();
+  request.body = std::move(parser->get().body());
+  request.bodyShare = std::exchange(share, nullptr);
+  parser.reset();
   return request;
 }
 
@@ -240,7 +332,7 @@ void HttpConnection::dispatch() {
   try {
     shared->handler.handle(takeRequest(), answering);
   } catch (const std::exception &) {
-    answering->respond(shared->handler.unreadable(500, "internal error"));
+    answering->respond(shared->handler.unreadable(500, "internal error", {}));
   }
 }
 
@@ -356,6 +448,10 @@ void HttpConnection::written(ErrorCodeOf error, size_t bytes) {
   if (error)
     return close();
   writtenBytes += bytes;
+  const size_t counted = std::min(bytes, countedWriting);
+  countedWriting -= counted;
+  if (auto answering = exchange.lock())
+    answering->taken(counted);
   writeSome();
 }
 

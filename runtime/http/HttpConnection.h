@@ -43,8 +43,24 @@ struct HttpShared {
   bool stopping = false;
   std::atomic<uint64_t> accepted{0}, refused{0}, open{0}, requests{0}, gone{0}, slowReaders{0};
   std::atomic<uint64_t> exchanges{0}; ///< numbers given
+  std::atomic<size_t> bodyBytes{0};   ///< of all requests, read and not yet answered for
   std::mutex mutex;
   bool stopped = false; ///< guarded by mutex
+};
+
+/// A body's part of HttpServerOptions::allBodiesBytes, given back when the last one lets go of it.
+class BodyShare {
+public:
+  explicit BodyShare(std::shared_ptr<HttpShared> sharedState) : shared(std::move(sharedState)) {}
+  ~BodyShare() { shared->bodyBytes -= bytes; }
+  BodyShare(const BodyShare &) = delete;
+  BodyShare &operator=(const BodyShare &) = delete;
+  /// False when all bodies would be more than may be.
+  bool growTo(size_t size);
+
+private:
+  const std::shared_ptr<HttpShared> shared;
+  size_t bytes = 0;
 };
 
 /// An HttpExchange that posts to its connection.
@@ -69,10 +85,15 @@ public:
 private:
   const std::shared_ptr<HttpShared> shared;
   const std::shared_ptr<HttpConnection> connection;
+  using Clock = std::chrono::steady_clock;
+  bool tooSlow(size_t waiting);
+
   std::atomic<size_t> queued{0}; ///< bytes given to write() and not yet taken by the system
   std::atomic<bool> left{false};
-  std::mutex mutex;
-  std::function<void()> callback; ///< guarded by mutex
+  std::mutex mutex; ///< guards the rest
+  std::function<void()> callback;
+  size_t backlog = 0;        ///< what waited at `since`; 0: not more than may
+  Clock::time_point since{}; ///< see streamPatience
 };
 
 /// read header → read body → handler → write → read header …; while a request is answered the
@@ -104,15 +125,19 @@ private:
   void awaitRequest();
   void readHeader();
   void headerRead(ErrorCodeOf error);
+  const char *ambiguity() const;
+  bool refuseEarly();
   void readBody();
   void bodyRead(ErrorCodeOf error);
   void unreadable(ErrorCodeOf error);
   void dispatch();
+  HttpRequest headOf() const;
   HttpRequest takeRequest();
   void watch();
   void watched(ErrorCodeOf error, size_t bytes);
   void queue(std::string data);
   void refuseRequest(unsigned status, const std::string &reason);
+  void hangUpWith(const HttpResponse &response);
   void writeSome();
   void written(ErrorCodeOf error, size_t bytes);
   void finished();
@@ -127,6 +152,7 @@ private:
   boost::asio::steady_timer readTimer, writeTimer;
   boost::beast::flat_buffer buffer; ///< read and not yet parsed; at most a header, or read ahead
   std::optional<Parser> parser;
+  std::shared_ptr<BodyShare> share; ///< of the request being read
   std::weak_ptr<ConnectionExchange> exchange;
   uint64_t current = 0;                      ///< number of the exchange being answered; 0: none
   std::string out, writing;                  ///< waiting, and in the hands of the system

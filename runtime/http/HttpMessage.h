@@ -1,6 +1,7 @@
 // What travels over HTTP, without the library that parses it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct HttpRequest {
   std::string query;  ///< behind the "?", which is not part of it
   std::vector<HttpField> fields;
   std::string body;
+  std::shared_ptr<const void> bodyShare; ///< while it lives, the body counts as held in memory
 
   /// The value of the first field of that name, any case; "" when there is none.
   std::string_view field(std::string_view name) const;

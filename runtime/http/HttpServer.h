@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/http/HttpMessage.h"
@@ -22,8 +23,9 @@ public:
   virtual void respond(HttpResponse response) = 0;
   /// Sends the head; its body is not used.
   virtual void beginStream(HttpResponse head) = 0;
-  /// When more than HttpServerOptions::streamBytes wait for a slow reader, the connection is closed
-  /// and the client counts as gone.
+  /// When what waits for a slow reader stays above HttpServerOptions::streamBytes without shrinking
+  /// for streamPatience, or is above streamMostBytes, the connection is closed and the client
+  /// counts as gone. `data` itself does not count yet: one large piece is no slow reader.
   virtual void write(std::string data) = 0;
   virtual void endStream() = 0;
   /// `callback` is called once, on the thread of input and output, if the client leaves before the
@@ -37,8 +39,13 @@ public:
   virtual ~HttpHandler() = default;
   /// Called on the thread of input and output; must not block. Throwing gives status 500.
   virtual void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) = 0;
-  /// The response to a request that could not be read: 400, 408, 413, 431 or 503.
-  virtual HttpResponse unreadable(unsigned status, const std::string &reason) = 0;
+  /// Called when the header of a request with a body has come: a response that needs no body (no
+  /// key, no such path). The body is not read then and the connection ends. Likewise.
+  virtual std::optional<HttpResponse> refuse(const HttpRequest &head) = 0;
+  /// The response to a request that could not be read: 400, 408, 413, 431, 500 or 503; `head` has
+  /// what was understood of it, perhaps nothing.
+  virtual HttpResponse unreadable(unsigned status, const std::string &reason,
+                                  const HttpRequest &head) = 0;
 };
 
 struct HttpServerOptions {
@@ -46,7 +53,10 @@ struct HttpServerOptions {
   uint16_t port = 8000;           ///< 0: any free one
   size_t headerBytes = 32 << 10;
   size_t bodyBytes = 16 << 20;
-  size_t streamBytes = 1 << 20;    ///< waiting for a reader that is slower than the model
+  size_t allBodiesBytes = 256 << 20; ///< of all requests together; beyond: 503
+  size_t streamBytes = 1 << 20;      ///< waiting for a reader that is slower than the model
+  size_t streamMostBytes = 64 << 20; ///< the same at once, however short
+  std::chrono::milliseconds streamPatience{5'000};
   size_t connections = 1024;       ///< one more is answered with 503
   size_t pipelineBytes = 64 << 10; ///< read ahead while a request is answered
   std::chrono::milliseconds headerTimeout{

@@ -84,8 +84,11 @@ bool Scheduler::State::attach(Request &request, uint32_t slot) {
     request.refusedAt = before;
     return false;
   }
-  if (!request.startedAt)
+  if (!request.startedAt) {
     request.cachedTokens = found;
+    prefixLookupTokens += known.size();
+    prefixHitTokens += found;
+  }
   return true;
 }
 

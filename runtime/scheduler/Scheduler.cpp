@@ -146,6 +146,8 @@ RequestProgress Scheduler::progress(uint64_t id) const {
 SchedulerCounts Scheduler::counts() const {
   SchedulerCounts counts;
   counts.preemptions = state->preemptions;
+  counts.prefixLookupTokens = state->prefixLookupTokens;
+  counts.prefixHitTokens = state->prefixHitTokens;
   for (const auto &[rank, request] : state->requests)
     ++(request.running() ? counts.running : counts.waiting);
   return counts;

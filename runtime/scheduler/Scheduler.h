@@ -64,6 +64,9 @@ struct RequestProgress {
 struct SchedulerCounts {
   uint32_t running = 0, waiting = 0;
   uint64_t preemptions = 0;
+  /// Of prompts, when they started first, where they may come from the cache: all, and those found.
+  /// (The KV cache counts its lookups, of which one request may need several.)
+  uint64_t prefixLookupTokens = 0, prefixHitTokens = 0;
 };
 
 /// Not thread-safe. Knows no clock: times are seconds from any start, never going back. Who runs

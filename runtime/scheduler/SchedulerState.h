@@ -64,7 +64,7 @@ struct Scheduler::State {
   KvCache &kv;
   StepCosts costs;
   uint32_t capacity = 0;
-  uint64_t added = 0, preemptions = 0;
+  uint64_t added = 0, preemptions = 0, prefixLookupTokens = 0, prefixHitTokens = 0;
   std::map<Rank, Request> requests; ///< first in rank first
   std::map<uint64_t, Rank> ranks;   ///< by id
   std::vector<bool> slotTaken;      // [sequences]

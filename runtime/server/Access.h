@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/http/HttpMessage.h"
+#include "runtime/server/ApiServer.h"
 
 namespace inf {
 
@@ -14,6 +15,11 @@ namespace inf {
 /// 0 when there are no keys. Fails with ApiError 401. The time taken does not depend on which bytes
 /// of a key are right.
 uint64_t authorize(const HttpRequest &request, const std::vector<std::string> &keys);
+
+/// Fails with ApiError 403 for a request of a web page to a host that is neither an address nor one
+/// of ApiOptions::allowedHosts, if there are any; pages of corsOrigins may use any name. Programs
+/// that are no browsers send no Origin and are not checked.
+void expectHost(const HttpRequest &request, const ApiOptions &options);
 
 /// The fields that let a page of the request's Origin read the response; none for others.
 std::vector<HttpField> corsFields(const HttpRequest &request,

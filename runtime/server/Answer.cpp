@@ -19,7 +19,7 @@ public:
   TokenVerdict token(const TokenEvent &event) override {
     TokenVerdict verdict;
     if (answer->failed()) {
-      verdict.finish = true;
+      verdict.abandon = true;
       return verdict;
     }
     AnswerPiece piece = text.push(event, verdict);
@@ -66,22 +66,16 @@ void Answer::start(CompletionService &service, const Tokenizer &tokenizer,
 void Answer::submitAll(const Tokenizer &tokenizer, std::vector<ChoicePlan> plans) {
   choices.resize(plans.size());
   running = plans.size();
+  std::vector<CompletionJob> jobs;
   for (uint32_t i = 0; i < plans.size(); ++i) {
     CompletionRequest request = std::move(plans[i].request);
-    auto sink = std::make_shared<Sink>(shared_from_this(), i, tokenizer, std::move(plans[i]));
-    try {
-      const uint64_t number = service.submit(std::move(request), std::move(sink));
-      std::lock_guard lock(mutex);
-      choices[i].request = number;
-    } catch (...) {
-      {
-        std::lock_guard lock(mutex);
-        done = nullptr; // the caller says what happened
-      }
-      cancel();
-      throw;
-    }
+    jobs.push_back({std::move(request),
+                    std::make_shared<Sink>(shared_from_this(), i, tokenizer, std::move(plans[i]))});
   }
+  const std::vector<uint64_t> numbers = service.submitAll(std::move(jobs));
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    choices[i].request = numbers[i];
 }
 
 void Answer::open() {

@@ -33,7 +33,7 @@ public:
 
   /// Submits every choice; when the client leaves, all are cancelled. `whenDone` is called once
   /// from the service's thread, when every choice has ended, however, and before the format hears
-  /// of it; it must not call back. Throws what submit() throws; then no choice goes on and the
+  /// of it; it must not call back. Throws what submitAll() throws; then no choice began and the
   /// format hears nothing. `tokenizer` and `service` must outlive all calls of the service.
   static void start(CompletionService &service, const Tokenizer &tokenizer,
                     std::vector<ChoicePlan> plans, std::unique_ptr<AnswerFormat> format,
@@ -45,7 +45,7 @@ public:
 private:
   class Sink;
   struct Choice {
-    uint64_t request = 0; ///< 0: not submitted
+    uint64_t request = 0; ///< 0: its number is not known yet
     bool ended = false;
   };
 

@@ -21,7 +21,9 @@ struct ReportedToken {
 };
 
 struct AnswerPiece {
-  std::vector<ChatDelta> deltas;       ///< what can be shown now
+  /// What can be shown now. `index` of reasoning counts messages of it, as that of calls does
+  /// calls.
+  std::vector<ChatDelta> deltas;
   std::vector<ReportedToken> logprobs; ///< of the text shown now; empty unless asked for
   std::vector<int32_t> ids;            ///< generated, control tokens included
 

@@ -42,6 +42,9 @@ void ChoiceRecord::add(const AnswerPiece &piece) {
   for (const ChatDelta &delta : piece.deltas)
     switch (delta.kind) {
     case ChatDelta::Kind::Reasoning:
+      if (!reasoning.empty() && delta.index != reasonings)
+        reasoning += reasoningBreak;
+      reasonings = delta.index;
       reasoning += delta.text;
       break;
     case ChatDelta::Kind::Content:
@@ -87,7 +90,7 @@ ordered_json usageJson(const AnswerUsage &usage) {
 
 std::string tokenText(const Tokenizer &tokenizer, int32_t id) {
   try {
-    Detokenizer detokenizer(tokenizer, SpecialOutput::Show);
+    Detokenizer detokenizer(tokenizer, SpecialOutput::Show, TextPlace::Continuation);
     std::string text = detokenizer.push(id);
     return text + detokenizer.finish();
   } catch (const Error &) {
@@ -95,7 +98,7 @@ std::string tokenText(const Tokenizer &tokenizer, int32_t id) {
   }
 }
 
-ordered_json chatLogprobs(const Tokenizer &tokenizer, const std::vector<ReportedToken> &tokens) {
+ordered_json tokenLogprobs(const Tokenizer &tokenizer, const std::vector<ReportedToken> &tokens) {
   ordered_json content = ordered_json::array();
   for (const ReportedToken &token : tokens) {
     ordered_json entry = scored(tokenizer, token.id, token.logprob);
@@ -104,7 +107,7 @@ ordered_json chatLogprobs(const Tokenizer &tokenizer, const std::vector<Reported
       top.push_back(scored(tokenizer, other.id, other.logprob));
     content.push_back(std::move(entry));
   }
-  return {{"content", std::move(content)}};
+  return content;
 }
 
 ordered_json completionLogprobs(const Tokenizer &tokenizer,

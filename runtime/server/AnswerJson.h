@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,9 @@ struct AnswerHead {
   std::vector<HttpField> fields;  ///< of the response
 };
 
+/// Between two messages of reasoning of one answer.
+inline constexpr std::string_view reasoningBreak = "\n\n";
+
 /// A choice collected to its end.
 struct ChoiceRecord {
   std::string content, reasoning;
@@ -29,6 +33,7 @@ struct ChoiceRecord {
   std::vector<ReportedToken> logprobs;
   std::vector<int32_t> ids;
   ChoiceEnd end;
+  uint32_t reasonings = 0; ///< the number of the message that `reasoning` ends with
 
   void add(const AnswerPiece &piece);
 };
@@ -42,12 +47,12 @@ std::string_view finishReason(ChatEnd end);
 /// {"prompt_tokens", "completion_tokens", "total_tokens", details of both}
 nlohmann::ordered_json usageJson(const AnswerUsage &usage);
 
-/// The text of one token; bytes that are not UTF-8 alone become U+FFFD.
+/// The text of one token inside of a text; bytes that are not UTF-8 alone become U+FFFD.
 std::string tokenText(const Tokenizer &tokenizer, int32_t id);
 
-/// {"content": [{"token", "logprob", "bytes", "top_logprobs"}]}
-nlohmann::ordered_json chatLogprobs(const Tokenizer &tokenizer,
-                                    const std::vector<ReportedToken> &tokens);
+/// [{"token", "logprob", "bytes", "top_logprobs"}]
+nlohmann::ordered_json tokenLogprobs(const Tokenizer &tokenizer,
+                                     const std::vector<ReportedToken> &tokens);
 /// {"tokens", "token_logprobs", "top_logprobs", "text_offset"}
 nlohmann::ordered_json completionLogprobs(const Tokenizer &tokenizer,
                                           const std::vector<ReportedToken> &tokens);

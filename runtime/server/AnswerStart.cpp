@@ -28,7 +28,7 @@ void expectModel(const ServedModel &model, const std::string &name) {
 }
 
 void expectPromptFits(const ServedModel &model, size_t tokens, const char *param) {
-  const uint32_t context = model.service.limits().context;
+  const uint32_t context = model.tokens();
   if (tokens == 0)
     throw ApiError(400, "invalid_request_error", "empty_prompt",
                    "The prompt has no tokens; expected at least one.", param);
@@ -37,6 +37,16 @@ void expectPromptFits(const ServedModel &model, size_t tokens, const char *param
                    fmt::format("The prompt has {} tokens, but the context holds {} with at least "
                                "one generated. Shorten it.",
                                tokens, context),
+                   param);
+}
+
+void expectPlaces(const ServedModel &model, size_t choices, const char *param) {
+  const uint64_t places = model.service.limits().places();
+  if (choices > places)
+    throw ApiError(400, "invalid_request_error", "invalid_value",
+                   fmt::format("The request makes {} choices of all prompts; this server runs and "
+                               "queues {} at most. Ask for fewer.",
+                               choices, places),
                    param);
 }
 
@@ -56,7 +66,7 @@ AnswerHead makeHead(const ApiCall &call, const GenerationFields &fields, std::st
 
 uint32_t tokensThatFit(const ServedModel &model, size_t promptTokens,
                        std::optional<uint32_t> most) {
-  const size_t context = model.service.limits().context;
+  const size_t context = model.tokens();
   const size_t room = context > promptTokens ? context - promptTokens : 0;
   return uint32_t(std::min<size_t>(most.value_or(UINT32_MAX), room));
 }
@@ -73,7 +83,7 @@ CompletionRequest makeRequest(const ApiCall &call, const GenerationFields &field
   request.logprobs = fields.logprobs;
   request.tenant = call.tenant;
   if (call.options.deadline.count() > 0)
-    request.deadline = call.options.deadline;
+    request.deadline = call.timeLeft();
   return request;
 }
 

@@ -17,6 +17,9 @@ void expectModel(const ServedModel &model, const std::string &name);
 /// room for a token, and for an empty one. `param` is the field to name.
 void expectPromptFits(const ServedModel &model, size_t tokens, const char *param);
 
+/// Fails with ApiError 400, naming `param`, for more choices than the service could ever take.
+void expectPlaces(const ServedModel &model, size_t choices, const char *param);
+
 /// `prefix` starts the id ("cmpl-").
 AnswerHead makeHead(const ApiCall &call, const GenerationFields &fields, std::string_view prefix);
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,16 @@ struct RequestRecord {
 };
 
 struct ApiOptions {
-  std::vector<std::string> keys;         ///< none: everybody may ask
-  std::vector<std::string> corsOrigins;  ///< "*": any
-  std::chrono::milliseconds deadline{0}; ///< of an answer from the request on; 0: none
-  size_t waitingRequests = 256;          ///< to be read and rendered; more are refused with 429
-  /// Called from any thread, one call at a time; must not block for long.
+  std::vector<std::string> keys;        ///< none: everybody may ask
+  std::vector<std::string> corsOrigins; ///< "*": any
+  /// What web pages may call this server: "localhost", without a port. Besides, any address. None:
+  /// no check. A page of another name that leads here (DNS rebinding) is refused with 403.
+  std::vector<std::string> allowedHosts;
+  /// Of an answer, from the moment its request had come; 0: none.
+  std::chrono::milliseconds deadline{0};
+  size_t waitingRequests = 256; ///< to be read and rendered; more are refused with 429
+  /// Called from any thread, the engine's too, several calls at a time: must not block. What it
+  /// throws is lost.
   std::function<void(const RequestRecord &)> log;
 };
 
@@ -39,7 +45,9 @@ public:
   ~ApiServer() override;
 
   void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
-  HttpResponse unreadable(unsigned status, const std::string &reason) override;
+  std::optional<HttpResponse> refuse(const HttpRequest &head) override;
+  HttpResponse unreadable(unsigned status, const std::string &reason,
+                          const HttpRequest &head) override;
 
   /// From now on new work is refused with 503; health says so, metrics go on.
   void startDraining();

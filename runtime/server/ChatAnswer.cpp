@@ -61,6 +61,10 @@ ordered_json deltaJson(const ChatDelta &delta) {
   return json;
 }
 
+ordered_json logprobsJson(const Tokenizer &tokenizer, const std::vector<ReportedToken> &tokens) {
+  return {{"content", tokenLogprobs(tokenizer, tokens)}};
+}
+
 } // namespace
 
 ChatWhole::ChatWhole(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
@@ -80,7 +84,7 @@ void ChatWhole::ended(const AnswerUsage &usage) {
     choice["index"] = i;
     choice["message"] = messageJson(record);
     choice["logprobs"] =
-        head.logprobs ? chatLogprobs(tokenizer, record.logprobs) : ordered_json(nullptr);
+        head.logprobs ? logprobsJson(tokenizer, record.logprobs) : ordered_json(nullptr);
     choice["finish_reason"] = finishReason(record.end.reason);
     if (!record.end.warning.empty())
       choice["warning"] = record.end.warning;
@@ -99,7 +103,7 @@ void ChatWhole::failed(const ApiError &error) { exchange->respond(errorResponse(
 ChatStream::ChatStream(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
                        std::shared_ptr<HttpExchange> to)
     : head(std::move(answerHead)), tokenizer(forTokens), stream(std::move(to), head.fields),
-      begun(choices) {}
+      begun(choices), reasonings(choices) {}
 
 ordered_json ChatStream::chunk(uint32_t choice, ordered_json delta) const {
   ordered_json body = bodyOf(head, "chat.completion.chunk");
@@ -112,6 +116,16 @@ ordered_json ChatStream::chunk(uint32_t choice, ordered_json delta) const {
   if (head.includeUsage)
     body["usage"] = nullptr;
   return body;
+}
+
+ordered_json ChatStream::deltaOf(uint32_t choice, ChatDelta delta) {
+  if (delta.kind == ChatDelta::Kind::Reasoning) {
+    uint32_t &last = reasonings[choice];
+    if (last != 0 && last != delta.index)
+      delta.text.insert(0, reasoningBreak);
+    last = delta.index;
+  }
+  return deltaJson(delta);
 }
 
 void ChatStream::begin(uint32_t choice) {
@@ -128,14 +142,14 @@ void ChatStream::piece(uint32_t choice, const AnswerPiece &piece) {
   begin(choice);
   std::vector<ordered_json> chunks;
   for (const ChatDelta &delta : piece.deltas)
-    chunks.push_back(chunk(choice, deltaJson(delta)));
+    chunks.push_back(chunk(choice, deltaOf(choice, delta)));
   if (chunks.empty() && (head.returnTokenIds || !piece.logprobs.empty()))
     chunks.push_back(chunk(choice, ordered_json::object()));
   if (chunks.empty())
     return;
   ordered_json &last = chunks.back()["choices"][0];
   if (!piece.logprobs.empty())
-    last["logprobs"] = chatLogprobs(tokenizer, piece.logprobs);
+    last["logprobs"] = logprobsJson(tokenizer, piece.logprobs);
   if (head.returnTokenIds)
     last["token_ids"] = piece.ids;
   for (const ordered_json &one : chunks)

@@ -38,12 +38,14 @@ public:
 
 private:
   nlohmann::ordered_json chunk(uint32_t choice, nlohmann::ordered_json delta) const;
+  nlohmann::ordered_json deltaOf(uint32_t choice, ChatDelta delta);
   void begin(uint32_t choice);
 
   AnswerHead head;
   const Tokenizer &tokenizer;
   EventStream stream;
-  std::vector<bool> begun; ///< [choices]: the role has been said
+  std::vector<bool> begun;          ///< [choices]: the role has been said
+  std::vector<uint32_t> reasonings; ///< [choices]: the message of reasoning being shown; 0: none
 };
 
 } // namespace inf

@@ -46,6 +46,7 @@ void refuseTheRest(RequestFields &fields) {
   fields.unsupported("modalities", {json::array({"text"})}, "Only text can be generated.");
   fields.unsupported("web_search_options", {}, "Leave it out.");
   fields.unsupported("verbosity", {"medium"}, "Ask for it in a message.");
+  fields.unsupported("skip_special_tokens", {true}, "Use /v1/completions.");
 }
 
 ChatRequest readRequest(const ServedModel &model, const json &body) {
@@ -65,7 +66,7 @@ ChatRequest readRequest(const ServedModel &model, const json &body) {
   readTools(fields, true, format, request.settings, request.generation.warnings);
   refuseTheRest(fields);
   ignoreHarmlessFields(fields, request.generation);
-  request.messages = readChatMessages(fields);
+  request.messages = readChatMessages(fields, request.generation.warnings);
   fields.expectNothingElse();
   return request;
 }
@@ -74,6 +75,8 @@ ChatRequest readRequest(const ServedModel &model, const json &body) {
 
 void chatEndpoint(ApiCall &call) {
   const ChatRequest request = readRequest(call.model, parseRequestBody(call.request.body));
+  expectPlaces(call.model, request.generation.choices, "n");
+  expectChatInReach(call.model, request, "messages");
   const std::vector<int32_t> prompt = renderChat(call.model, request, "messages");
   expectPromptFits(call.model, prompt.size(), "messages");
   std::vector<ChoicePlan> plans = chatPlans(call, request, prompt);

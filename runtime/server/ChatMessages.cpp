@@ -55,24 +55,36 @@ ChatToolCall readCall(const json &value, const std::string &where) {
   return call;
 }
 
-void readAssistant(RequestFields &fields, ChatMessage &message) {
-  const std::optional<std::string> reasoning = fields.string("reasoning_content");
-  message.reasoning = reasoning ? *reasoning : fields.string("reasoning").value_or("");
+/// Servers call it by either name; some answers carry both.
+std::string readReasoning(RequestFields &fields) {
+  const std::optional<std::string> first = fields.string("reasoning_content");
+  const std::optional<std::string> second = fields.string("reasoning");
+  if (first && second && !first->empty() && !second->empty() && *first != *second)
+    throw invalidField(fields.at("reasoning"), "invalid_value",
+                       "differs from reasoning_content; give one of them.");
+  return first && !first->empty() ? *first : second.value_or("");
+}
+
+void readAssistant(RequestFields &fields, ChatMessage &message,
+                   std::vector<std::string> &warnings) {
+  message.reasoning = readReasoning(fields);
   const std::vector<const json *> calls = fields.array("tool_calls", mostToolCalls);
   for (size_t i = 0; i < calls.size(); ++i)
     message.toolCalls.push_back(
         readCall(*calls[i], fmt::format("{}/{}", fields.at("tool_calls"), i)));
   fields.unsupported("function_call", {}, "Use tool_calls.");
   fields.unsupported("audio", {}, "Only text can be given.");
-  fields.ignore({"refusal", "annotations"});
+  fields.warnOf({"refusal"}, warnings);
+  fields.ignore({"annotations"});
 }
 
-ChatMessage readMessage(const json &value, const std::string &where) {
+ChatMessage readMessage(const json &value, const std::string &where,
+                        std::vector<std::string> &warnings) {
   RequestFields fields(value, where);
   ChatMessage message;
   message.role = roleOf(fields);
   if (message.role == ChatRole::Assistant)
-    readAssistant(fields, message);
+    readAssistant(fields, message, warnings);
   if (message.role == ChatRole::Tool)
     message.toolCallId = fields.needString("tool_call_id");
   if (const json *content = fields.find("content"))
@@ -80,6 +92,8 @@ ChatMessage readMessage(const json &value, const std::string &where) {
   else if (message.toolCalls.empty() && message.reasoning.empty())
     throw invalidField(fields.at("content"), "missing_required_parameter", "is missing.");
   message.name = fields.string("name").value_or("");
+  if (message.role != ChatRole::Tool) // a tool's is that of the call it answers
+    fields.warnOf({"name"}, warnings);
   fields.expectNothingElse();
   return message;
 }
@@ -183,7 +197,8 @@ std::string readText(const json &content, const std::string &where,
   return text;
 }
 
-std::vector<ChatMessage> readChatMessages(RequestFields &fields) {
+std::vector<ChatMessage> readChatMessages(RequestFields &fields,
+                                          std::vector<std::string> &warnings) {
   fields.need("messages");
   const std::vector<const json *> values = fields.array("messages", mostMessages);
   if (values.empty())
@@ -192,7 +207,7 @@ std::vector<ChatMessage> readChatMessages(RequestFields &fields) {
   std::vector<std::string> pointers;
   for (size_t i = 0; i < values.size(); ++i) {
     pointers.push_back(fmt::format("{}/{}", fields.at("messages"), i));
-    messages.push_back(readMessage(*values[i], pointers.back()));
+    messages.push_back(readMessage(*values[i], pointers.back(), warnings));
   }
   nameToolAnswers(messages, pointers);
   return messages;
@@ -209,6 +224,9 @@ void nameToolAnswers(std::vector<ChatMessage> &messages, const std::vector<std::
     if (call == names.end())
       throw invalidField(pointers[i], "invalid_value",
                          "answers a call that no message before it made.");
+    if (!messages[i].name.empty() && messages[i].name != call->second)
+      throw invalidField(pointers[i], "invalid_value",
+                         "has another name than the call that it answers.");
     messages[i].name = call->second;
   }
 }

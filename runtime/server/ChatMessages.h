@@ -11,8 +11,10 @@ namespace inf {
 
 inline constexpr size_t mostMessages = 4096, mostTools = 128, mostToolCalls = 128;
 
-/// Fails with ApiError 400, naming the part, for content that is no text.
-std::vector<ChatMessage> readChatMessages(RequestFields &fields);
+/// Fails with ApiError 400, naming the part, for content that is no text. What of the messages does
+/// nothing goes to `warnings`.
+std::vector<ChatMessage> readChatMessages(RequestFields &fields,
+                                          std::vector<std::string> &warnings);
 
 /// Adds `tools`, `tool_choice`, to the settings; the two differ in how deep a function's
 /// fields lie: `nested` is {"type": "function", "function": {...}}, as chat completions have it,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/Error.h"
+#include "runtime/server/PromptText.h"
 
 namespace inf {
 
@@ -18,11 +19,31 @@ const ChatFormat &chatFormatOf(const ServedModel &model) {
   return *model.chat;
 }
 
+std::vector<std::string_view> textsOf(const ChatMessage &message) {
+  std::vector<std::string_view> texts = {message.content};
+  for (const ChatToolCall &call : message.toolCalls)
+    texts.push_back(call.arguments);
+  return texts;
+}
+
+void expectChatInReach(const ServedModel &model, const ChatRequest &request, const char *param) {
+  std::vector<std::string_view> texts;
+  for (const ChatTool &tool : request.settings.tools)
+    texts.insert(texts.end(), {tool.description, tool.parameters});
+  for (const ChatMessage &message : request.messages) {
+    const std::vector<std::string_view> more = textsOf(message);
+    texts.insert(texts.end(), more.begin(), more.end());
+  }
+  expectTextsInReach(model, texts, param);
+}
+
 std::vector<int32_t> renderChat(const ServedModel &model, const ChatRequest &request,
                                 const char *param) {
   try {
     return chatFormatOf(model).render(request.messages, request.settings);
   } catch (const Error &error) {
+    if (error.code == ErrorCode::BadInput || error.code == ErrorCode::TooLong)
+      throw textError(error, param);
     if (error.code != ErrorCode::Usage)
       throw;
     throw ApiError(400, "invalid_request_error", "invalid_messages", error.what(), param);
@@ -37,11 +58,11 @@ std::vector<ChoicePlan> chatPlans(const ApiCall &call, const ChatRequest &reques
   for (uint32_t i = 0; i < generation.choices; ++i) {
     ChoicePlan &plan = plans[i];
     plan.request = makeRequest(call, generation, prompt, i);
-    plan.request.stopTokens.insert(plan.request.stopTokens.end(), format.stopTokens().begin(),
-                                   format.stopTokens().end());
+    if (!generation.ignoreEos)
+      plan.request.stopTokens.insert(plan.request.stopTokens.end(), format.stopTokens().begin(),
+                                     format.stopTokens().end());
     plan.parser = format.parser(request.settings);
     plan.options.stop = generation.stop;
-    plan.options.stopTokens = generation.stopTokens;
     plan.options.reasoningBudget = request.reasoningBudget;
     plan.options.oneToolCall = !request.parallelToolCalls;
     plan.options.logprobs = generation.logprobs.has_value();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/server/AnswerStart.h"
@@ -18,6 +19,12 @@ struct ChatRequest {
 
 /// The served model's format. Fails with ApiError 400 when it has none.
 const ChatFormat &chatFormatOf(const ServedModel &model);
+
+/// What of a message is in the prompt for certain; reasoning need not be.
+std::vector<std::string_view> textsOf(const ChatMessage &message);
+
+/// expectTextsInReach() of all that the prompt is made of.
+void expectChatInReach(const ServedModel &model, const ChatRequest &request, const char *param);
 
 /// The prompt. Fails with ApiError 400, naming `param`, for messages that the format can't take.
 std::vector<int32_t> renderChat(const ServedModel &model, const ChatRequest &request,

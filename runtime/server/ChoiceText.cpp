@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/Error.h"
+#include "runtime/tokenizer/TokenDecoder.h"
 
 namespace inf {
 namespace {
@@ -22,7 +23,7 @@ ReportedToken reported(const TokenEvent &event) {
 ChoiceText::ChoiceText(const Tokenizer &tokenizerToUse, std::unique_ptr<ChatParser> choiceParser,
                        ChoiceOptions choiceOptions)
     : tokenizer(tokenizerToUse), parser(std::move(choiceParser)), options(std::move(choiceOptions)),
-      stops(options.stop) {
+      stops(options.stop), reasonings(parser->inReasoning() ? 1 : 0) {
   if (!options.echo)
     return;
   contentCharacters = charactersOf(*options.echo);
@@ -45,15 +46,31 @@ void ChoiceText::promptToken(const TokenEvent &event) {
     echoed.push_back(reported(event));
 }
 
-/// The prompt's text, and where in it each of its tokens begins.
+/// Where in the prompt's text each of its tokens begins.
+void ChoiceText::placeEchoed() {
+  DecodeState state;
+  size_t characters = 0;
+  std::string bytes;
+  for (size_t i = 0; i < echoed.size(); ++i) {
+    echoed[i].offset = characters;
+    if (i < options.echoHidden)
+      continue;
+    bytes.clear();
+    try {
+      tokenizer.decodeNext(echoed[i].id, state, bytes);
+      characters += charactersOf(bytes);
+    } catch (const Error &) {
+      ++characters; // an id without a token: shown as U+FFFD
+      state = DecodeState::continuing();
+    }
+  }
+}
+
+/// The prompt's text, before anything else.
 void ChoiceText::addEcho(AnswerPiece &piece) {
   if (std::exchange(started, true) || !options.echo)
     return;
-  std::string bytes;
-  for (ReportedToken &token : echoed) {
-    token.offset = charactersOf(bytes);
-    bytes += tokenizer.tokenBytes(token.id);
-  }
+  placeEchoed();
   if (!options.echo->empty())
     piece.deltas.push_back({ChatDelta::Kind::Content, *options.echo, 0, {}, {}});
   piece.logprobs = std::move(echoed);
@@ -104,6 +121,14 @@ void ChoiceText::accept(ChatDelta delta, AnswerPiece &piece) {
   piece.deltas.push_back(std::move(delta));
 }
 
+/// Which message of reasoning the deltas are of: those of one answer must not run into each other.
+void ChoiceText::countReasoning(bool before) {
+  reasonings += !before && parser->inReasoning() ? 1 : 0;
+  for (ChatDelta &delta : deltas)
+    if (delta.kind == ChatDelta::Kind::Reasoning)
+      delta.index = reasonings;
+}
+
 AnswerPiece ChoiceText::push(const TokenEvent &event, TokenVerdict &verdict) {
   AnswerPiece piece;
   addEcho(piece);
@@ -112,12 +137,13 @@ AnswerPiece ChoiceText::push(const TokenEvent &event, TokenVerdict &verdict) {
     return piece;
   if (options.ids)
     piece.ids.push_back(event.id);
-  const auto &own = options.stopTokens;
-  if (event.stop && std::find(own.begin(), own.end(), event.id) != own.end())
+  if (event.stop && !event.forced) // it is no part of the answer: finish() hears of it
     return piece;
   remember(event);
   deltas.clear();
+  const bool reasoned = parser->inReasoning();
   parser->push(event.id, deltas);
+  countReasoning(reasoned);
   for (ChatDelta &delta : deltas)
     accept(std::move(delta), piece);
   if (options.reasoningBudget && !forced && parser->inReasoning() &&
@@ -135,6 +161,7 @@ AnswerPiece ChoiceText::finish(CompletionEnd how, ChoiceEnd &end) {
   deltas.clear();
   const bool cut = ended; // by a stop string, or before a second call
   end.reason = parser->finish(how == CompletionEnd::Stop, deltas);
+  countReasoning(true);
   if (options.promptOnly) {
     end.reason = ChatEnd::Length;
     return piece;

@@ -14,7 +14,6 @@ namespace inf {
 
 struct ChoiceOptions {
   std::vector<std::string> stop;           ///< of the content; reasoning and calls go on
-  std::vector<int32_t> stopTokens;         ///< the request's own: no text is made of them
   std::optional<uint32_t> reasoningBudget; ///< tokens
   bool oneToolCall = false;                ///< the answer ends before a second call
   bool logprobs = false, ids = false;
@@ -22,6 +21,7 @@ struct ChoiceOptions {
   bool promptOnly = false;         ///< nothing generated is shown
   std::optional<std::string> echo; ///< comes first, outside of stop strings
   std::vector<int32_t> prompt;     ///< with echo
+  size_t echoHidden = 0;           ///< tokens in front of the prompt that `echo` doesn't show
 };
 
 class ChoiceText {
@@ -38,6 +38,8 @@ public:
 
 private:
   void addEcho(AnswerPiece &piece);
+  void placeEchoed();
+  void countReasoning(bool before);
   void accept(ChatDelta delta, AnswerPiece &piece);
   void acceptContent(const std::string &text, AnswerPiece &piece);
   void show(std::string text, AnswerPiece &piece);
@@ -50,7 +52,6 @@ private:
   StopStrings stops;
   std::vector<ChatDelta> deltas; ///< of the current token; kept for its memory
   std::vector<ReportedToken> echoed;
-  size_t echoedCharacters = 0;
   std::vector<ReportedToken> held; ///< since the last text: which content they make is open
   struct Pending {
     size_t begin; ///< bytes of content before it
@@ -58,6 +59,7 @@ private:
   };
   std::deque<Pending> pending; ///< make content that a stop string may still take back
   size_t contentBytes = 0, contentCharacters = 0, shownBytes = 0;
+  uint32_t reasonings = 0; ///< messages of reasoning that have begun
   bool forced = false, started = false, ended = false;
 };
 

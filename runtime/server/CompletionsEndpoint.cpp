@@ -4,6 +4,7 @@
 #include "runtime/server/AnswerStart.h"
 #include "runtime/server/CompletionAnswer.h"
 #include "runtime/server/PlainParser.h"
+#include "runtime/server/PromptText.h"
 
 namespace inf {
 namespace {
@@ -15,6 +16,7 @@ constexpr uint32_t defaultMaxTokens = 16; ///< OpenAI's
 struct Prompt {
   std::vector<int32_t> ids;
   std::string text;
+  size_t hidden = 0; ///< ids in front that the text doesn't show
 };
 
 struct CompletionsRequest {
@@ -24,12 +26,18 @@ struct CompletionsRequest {
 };
 
 Prompt textPrompt(const ServedModel &model, const std::string &text) {
-  return {model.tokenizer.encode(text, SpecialTokens::AsText, TextEnds::Begun), text};
+  Prompt prompt;
+  prompt.ids = encodeText(model, text, SpecialTokens::AsText, TextEnds::Begun, "prompt");
+  expectPromptFits(model, prompt.ids.size(), "prompt");
+  prompt.text = text;
+  prompt.hidden = model.tokenizer.tokensBefore().size();
+  return prompt;
 }
 
 /// The text of ids is what the detokenizer shows of them, so that it is UTF-8.
 Prompt idsPrompt(const ServedModel &model, const json &ids, const std::string &where) {
   Prompt prompt;
+  expectPromptFits(model, ids.size(), "prompt");
   for (const json &id : ids) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= model.service.limits().vocabulary)
       throw invalidField(
@@ -41,8 +49,17 @@ Prompt idsPrompt(const ServedModel &model, const json &ids, const std::string &w
   return prompt;
 }
 
-/// A text, a list of ids, or a list of either.
-std::vector<Prompt> readPrompts(const ServedModel &model, RequestFields &fields) {
+/// Before anything is encoded.
+void expectChoices(const ServedModel &model, size_t choices) {
+  if (choices > mostChoices)
+    throw invalidField(
+        "/n", "invalid_value",
+        fmt::format("makes {} choices of all prompts, expected at most {}.", choices, mostChoices));
+  expectPlaces(model, choices, "n");
+}
+
+/// A text, a list of ids, or a list of either. `choices` are made of each.
+std::vector<Prompt> readPrompts(const ServedModel &model, RequestFields &fields, size_t choices) {
   const json &value = fields.need("prompt");
   const std::string where = fields.at("prompt");
   if (value.is_string())
@@ -55,6 +72,7 @@ std::vector<Prompt> readPrompts(const ServedModel &model, RequestFields &fields)
     throw invalidField(
         where, "invalid_value",
         fmt::format("has {} prompts, expected at most {}.", value.size(), mostChoices));
+  expectChoices(model, value.size() * choices);
   std::vector<Prompt> prompts;
   for (size_t i = 0; i < value.size(); ++i) {
     const std::string place = fmt::format("{}/{}", where, i);
@@ -91,13 +109,9 @@ CompletionsRequest readRequest(const ServedModel &model, const json &body) {
   fields.unsupported("suffix", {""}, "Leave it out.");
   fields.unsupported("best_of", {1}, "Use n and choose among the choices.");
   ignoreHarmlessFields(fields, request.generation);
-  request.prompts = readPrompts(model, fields);
+  expectChoices(model, request.generation.choices);
+  request.prompts = readPrompts(model, fields, request.generation.choices);
   fields.expectNothingElse();
-  const size_t choices = request.prompts.size() * request.generation.choices;
-  if (choices > mostChoices)
-    throw invalidField(
-        "/n", "invalid_value",
-        fmt::format("makes {} choices of all prompts, expected at most {}.", choices, mostChoices));
   return request;
 }
 
@@ -110,7 +124,6 @@ ChoicePlan makePlan(const ApiCall &call, const CompletionsRequest &request, cons
   plan.parser = std::make_unique<PlainParser>(
       call.model.tokenizer, generation.skipSpecial ? SpecialOutput::Skip : SpecialOutput::Show);
   plan.options.stop = generation.stop;
-  plan.options.stopTokens = generation.stopTokens;
   plan.options.logprobs = generation.logprobs.has_value();
   plan.options.ids = generation.returnTokenIds;
   plan.options.showSpecial = !generation.skipSpecial;
@@ -118,6 +131,7 @@ ChoicePlan makePlan(const ApiCall &call, const CompletionsRequest &request, cons
   if (request.echo) {
     plan.options.echo = prompt.text;
     plan.options.prompt = prompt.ids;
+    plan.options.echoHidden = prompt.hidden;
   }
   plan.firstOfPrompt = choice == 0;
   return plan;
@@ -129,7 +143,6 @@ void completionsEndpoint(ApiCall &call) {
   const CompletionsRequest request = readRequest(call.model, parseRequestBody(call.request.body));
   std::vector<ChoicePlan> plans;
   for (const Prompt &prompt : request.prompts) {
-    expectPromptFits(call.model, prompt.ids.size(), "prompt");
     for (uint32_t i = 0; i < request.generation.choices; ++i)
       plans.push_back(makePlan(call, request, prompt, i));
   }

@@ -2,6 +2,8 @@
 // service refuses; they return at once, the answer comes later.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,6 +20,11 @@ struct ApiCall {
   std::string argument; ///< what follows the route's path: the model's id
   const ServedModel &model;
   const ApiOptions &options;
+
+  /// Of the deadline, which counts from the request's arrival; 0: none is left.
+  std::chrono::milliseconds timeLeft() const {
+    return std::max(std::chrono::milliseconds(0), options.deadline - exchange->age());
+  }
 };
 
 void modelsEndpoint(ApiCall &call);

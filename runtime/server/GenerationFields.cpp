@@ -111,7 +111,7 @@ void readStream(RequestFields &fields, GenerationFields &to) {
                        "is allowed only with \"stream\": true.");
   RequestFields options(*value, fields.at("stream_options"));
   to.includeUsage = options.boolean("include_usage").value_or(false);
-  options.ignore({"include_obfuscation"});
+  options.warnOf({"include_obfuscation"}, to.warnings);
   options.expectNothingElse();
 }
 

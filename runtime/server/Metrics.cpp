@@ -72,7 +72,7 @@ void addService(Text &text, const ServiceMetrics &m) {
   text.head("vllm:request_success_total", "counter", "Answers complete, by why they ended.");
   text.sample("vllm:request_success_total", m.finishedStop, ",finished_reason=\"stop\"");
   text.sample("vllm:request_success_total", m.finishedLength, ",finished_reason=\"length\"");
-  text.one("inf:requests_cancelled_total", "counter", "Clients that left.", m.cancelled);
+  text.one("inf:requests_cancelled_total", "counter", "Ended: nobody waited for it.", m.cancelled);
   text.one("inf:requests_expired_total", "counter", "Beyond their time limit.", m.expired);
   text.one("inf:requests_failed_total", "counter", "Errors of the engine.", m.failed);
   text.one("inf:requests_refused_full_total", "counter", "The queue was full.", m.refusedFull);
@@ -123,11 +123,16 @@ std::string RequestLog::nextId() {
   return fmt::format("{:016x}", state);
 }
 
-void RequestLog::add(const RequestRecord &record) {
-  std::lock_guard lock(mutex);
-  ++byPath[{labelOf(record.path), record.status}];
-  if (log)
-    log(record);
+void RequestLog::add(const RequestRecord &record) noexcept {
+  try {
+    std::unique_lock lock(mutex);
+    ++byPath[{labelOf(record.path), record.status}];
+    lock.unlock(); // ids and counters go on whatever the log does
+    if (log)
+      log(record);
+  } catch (...) {
+    // There is no third place to tell.
+  }
 }
 
 RequestLog::Counts RequestLog::counts() const {
@@ -136,9 +141,11 @@ RequestLog::Counts RequestLog::counts() const {
 }
 
 std::string prometheusText(const ServedModel &model, const HttpCounters &http,
-                           const RequestLog::Counts &requests) {
+                           const RequestLog::Counts &requests, uint64_t refusedFull) {
   Text text(model.id);
-  addService(text, model.service.metrics());
+  ServiceMetrics service = model.service.metrics();
+  service.refusedFull += refusedFull;
+  addService(text, service);
   addHttp(text, http, requests);
   return text.take();
 }

@@ -20,7 +20,8 @@ public:
   explicit RequestLog(std::function<void(const RequestRecord &)> callback);
   /// Unlike any other of this or another run.
   std::string nextId();
-  void add(const RequestRecord &record);
+  /// Never throws; an endpoint's thread or the service's must not end for want of a log.
+  void add(const RequestRecord &record) noexcept;
   Counts counts() const;
 
 private:
@@ -30,7 +31,8 @@ private:
   uint64_t state;
 };
 
+/// `refusedFull`: requests that did not come as far as the service.
 std::string prometheusText(const ServedModel &model, const HttpCounters &http,
-                           const RequestLog::Counts &requests);
+                           const RequestLog::Counts &requests, uint64_t refusedFull);
 
 } // namespace inf

@@ -13,7 +13,7 @@ ordered_json modelJson(const ServedModel &model) {
   json["object"] = "model";
   json["created"] = model.created;
   json["owned_by"] = "inf";
-  json["max_model_len"] = model.service.limits().context;
+  json["max_model_len"] = model.tokens();
   return json;
 }
 

@@ -30,6 +30,11 @@ public:
   void note(const AnswerSummary &summary);
   void noteError(const std::string &details);
   const std::string &id() const { return record.id; }
+  /// Since the request had come.
+  std::chrono::milliseconds age() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                 began);
+  }
 
 private:
   void complete();

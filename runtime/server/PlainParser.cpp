@@ -14,20 +14,21 @@ void append(std::string text, std::vector<ChatDelta> &deltas) {
 
 void PlainParser::push(int32_t id, std::vector<ChatDelta> &deltas) {
   try {
-    append(detokenizer.push(id), deltas);
+    append(detokenizer->push(id), deltas);
   } catch (const Error &) {
     // An id without a token: a padding row of the embedding, which untrained models do choose.
-    append(detokenizer.finish() + "\uFFFD", deltas);
+    append(detokenizer->finish() + "\uFFFD", deltas);
+    detokenizer.emplace(tokenizer, specials, TextPlace::Continuation);
   }
 }
 
 ChatEnd PlainParser::finish(bool stopped, std::vector<ChatDelta> &deltas) {
-  append(detokenizer.finish(), deltas);
+  append(detokenizer->finish(), deltas);
   return stopped ? ChatEnd::Stop : ChatEnd::Length;
 }
 
 std::string plainText(const Tokenizer &tokenizer, std::span<const int32_t> ids) {
-  PlainParser parser(tokenizer, SpecialOutput::Show);
+  PlainParser parser(tokenizer, SpecialOutput::Show, TextPlace::Start);
   std::vector<ChatDelta> deltas;
   std::string text;
   const auto take = [&] {

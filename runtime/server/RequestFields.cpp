@@ -12,6 +12,23 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t shownBytes = 64; ///< of a name that the client made up
+/// Memory of an object, an array or a key (each end and each key counts) against that of a number.
+constexpr size_t partsOfContainer = 4;
+
+/// "messages[].name" for "messages[3].name": said once, however many there are.
+std::string anyIndex(const std::string &path) {
+  std::string result;
+  for (char c : path)
+    if (c < '0' || c > '9' || result.empty() || result.back() != '[')
+      result += c;
+  return result;
+}
+
+/// Whether a field is there in form only.
+bool saysNothing(const json &value) {
+  return value == false || value == "" ||
+         ((value.is_array() || value.is_object()) && value.empty());
+}
 
 ApiError wrongType(const std::string &pointer, const json &value, std::string_view expected) {
   return invalidField(pointer, "invalid_type",
@@ -20,12 +37,17 @@ ApiError wrongType(const std::string &pointer, const json &value, std::string_vi
 
 } // namespace
 
-json parseRequestBody(std::string_view body, int deepest) {
+json parseRequestBody(std::string_view body, int deepest, size_t mostParts) {
   std::vector<std::set<std::string>> open; // keys of the objects around the current place
+  size_t parts = 0;
   const auto watch = [&](int depth, json::parse_event_t event, json &parsed) {
     if (depth > deepest)
       throw ApiError(400, "invalid_request_error", "json_too_deep",
                      fmt::format("The request body nests deeper than {} levels.", deepest));
+    parts += event == json::parse_event_t::value ? 1 : partsOfContainer;
+    if (parts > mostParts)
+      throw ApiError(400, "invalid_request_error", "json_too_large",
+                     "The request body has too many values and keys; ask in several requests.");
     if (event == json::parse_event_t::object_start)
       open.emplace_back();
     else if (event == json::parse_event_t::object_end)
@@ -49,6 +71,11 @@ json parseRequestBody(std::string_view body, int deepest) {
     throw ApiError(400, "invalid_request_error", "invalid_json",
                    "The request body has a number that is out of range.");
   }
+}
+
+void warnOnce(std::vector<std::string> &warnings, std::string warning) {
+  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+    warnings.push_back(std::move(warning));
 }
 
 RequestFields::RequestFields(const json &value, std::string where)
@@ -157,6 +184,13 @@ void RequestFields::ignore(std::initializer_list<const char *> keys) {
   for (const char *key : keys)
     if (find(key))
       ignoredKeys.push_back(key);
+}
+
+void RequestFields::warnOf(std::initializer_list<const char *> keys,
+                           std::vector<std::string> &warnings) {
+  for (const char *key : keys)
+    if (const json *value = find(key); value && !saysNothing(*value))
+      warnOnce(warnings, fmt::format("{} is ignored", anyIndex(dottedPath(at(key)))));
 }
 
 void RequestFields::expectNothingElse() const {

@@ -17,8 +17,13 @@
 namespace inf {
 
 /// Parses a body. Fails with ApiError 400 when it is no JSON object, has a key twice in one object,
-/// or nests deeper than `deepest`. Needs no stack for nesting.
-nlohmann::json parseRequestBody(std::string_view body, int deepest = 64);
+/// nests deeper than `deepest`, or has more parts than `mostParts`: what they take in memory is
+/// many times their text. Needs no stack for nesting.
+nlohmann::json parseRequestBody(std::string_view body, int deepest = 64,
+                                size_t mostParts = 4 << 20);
+
+/// Adds a warning that is not there yet.
+void warnOnce(std::vector<std::string> &warnings, std::string warning);
 
 /// The fields of one object. A value of null counts as missing everywhere. All methods fail with
 /// ApiError 400, naming the field.
@@ -43,10 +48,14 @@ public:
   /// missing or one of `neutral`.
   void unsupported(const char *key, std::initializer_list<nlohmann::json> neutral,
                    std::string_view instead);
-  /// Known fields that cannot change the answer.
+  /// Known fields that cannot change the answer: what answers carry and clients give back.
   void ignore(std::initializer_list<const char *> keys);
   /// Those of ignore() that were there.
   const std::vector<std::string> &ignored() const { return ignoredKeys; }
+
+  /// Says of those of `keys` that are there, not only in form (false, "", empty), that they do
+  /// nothing.
+  void warnOf(std::initializer_list<const char *> keys, std::vector<std::string> &warnings);
 
   /// Fails naming a field that nobody asked for.
   void expectNothingElse() const;

@@ -1,5 +1,7 @@
 #include "runtime/server/ResponsesAnswer.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace inf {
@@ -7,7 +9,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json partOf(ChatDelta::Kind kind, const std::string &text) {
+ordered_json partOf(ChatDelta::Kind kind, const std::string &text, ordered_json logprobs) {
   ordered_json part;
   if (kind == ChatDelta::Kind::Reasoning) {
     part["type"] = "reasoning_text";
@@ -17,7 +19,7 @@ ordered_json partOf(ChatDelta::Kind kind, const std::string &text) {
   part["type"] = "output_text";
   part["text"] = text;
   part["annotations"] = ordered_json::array();
-  part["logprobs"] = ordered_json::array();
+  part["logprobs"] = std::move(logprobs);
   return part;
 }
 
@@ -40,9 +42,9 @@ ordered_json responsesUsage(const AnswerUsage &usage) {
 } // namespace
 
 ResponsesAnswer::ResponsesAnswer(AnswerHead answerHead, ordered_json frame, bool streaming,
-                                 std::shared_ptr<HttpExchange> to)
-    : head(std::move(answerHead)), response(std::move(frame)), streams(streaming), exchange(to),
-      stream(std::move(to), head.fields) {
+                                 const Tokenizer &forTokens, std::shared_ptr<HttpExchange> to)
+    : head(std::move(answerHead)), response(std::move(frame)), streams(streaming),
+      tokenizer(forTokens), exchange(to), stream(std::move(to), head.fields) {
   response["output"] = ordered_json::array();
 }
 
@@ -84,7 +86,7 @@ ordered_json ResponsesAnswer::item(const Open &of, const char *status) const {
     json["role"] = "assistant";
   json["content"] = ordered_json::array();
   if (done)
-    json["content"].push_back(partOf(of.kind, of.text));
+    json["content"].push_back(partOf(of.kind, of.text, of.logprobs));
   return json;
 }
 
@@ -101,23 +103,29 @@ ordered_json ResponsesAnswer::place() const {
 void ResponsesAnswer::open(const ChatDelta &delta) {
   close();
   const size_t index = response["output"].size();
-  current = Open{delta.kind, fmt::format("{}{}_{}", prefixOf(delta.kind), head.id, index), "",
-                 delta.id, delta.name};
+  current = Open{delta.kind,
+                 fmt::format("{}{}_{}", prefixOf(delta.kind), head.id, index),
+                 "",
+                 delta.id,
+                 delta.name,
+                 delta.index,
+                 ordered_json::array()};
   event("response.output_item.added",
         {{"output_index", index}, {"item", item(*current, "in_progress")}});
   if (delta.kind == ChatDelta::Kind::ToolCallBegin)
     return;
   ordered_json fields = place();
-  fields["part"] = partOf(delta.kind, "");
+  fields["part"] = partOf(delta.kind, "", ordered_json::array());
   event("response.content_part.added", std::move(fields));
 }
 
-void ResponsesAnswer::append(const std::string &text) {
+void ResponsesAnswer::append(const std::string &text, ordered_json logprobs) {
   current->text += text;
+  current->logprobs.insert(current->logprobs.end(), logprobs.begin(), logprobs.end());
   ordered_json fields = place();
   fields["delta"] = text;
   if (current->kind == ChatDelta::Kind::Content)
-    fields["logprobs"] = ordered_json::array();
+    fields["logprobs"] = std::move(logprobs);
   event(current->kind == ChatDelta::Kind::Reasoning ? "response.reasoning_text.delta"
         : current->kind == ChatDelta::Kind::Content ? "response.output_text.delta"
                                                     : "response.function_call_arguments.delta",
@@ -137,10 +145,10 @@ void ResponsesAnswer::close() {
     done["text"] = current->text;
     const bool reasoning = current->kind == ChatDelta::Kind::Reasoning;
     if (!reasoning)
-      done["logprobs"] = ordered_json::array();
+      done["logprobs"] = current->logprobs;
     event(reasoning ? "response.reasoning_text.done" : "response.output_text.done",
           std::move(done));
-    part["part"] = partOf(current->kind, current->text);
+    part["part"] = partOf(current->kind, current->text, current->logprobs);
     event("response.content_part.done", std::move(part));
   }
   ordered_json finished = item(*current, incomplete ? "incomplete" : "completed");
@@ -150,21 +158,28 @@ void ResponsesAnswer::close() {
   current.reset();
 }
 
-void ResponsesAnswer::add(const ChatDelta &delta) {
+void ResponsesAnswer::add(const ChatDelta &delta, ordered_json logprobs) {
   if (delta.kind == ChatDelta::Kind::ToolCallBegin)
     return open(delta);
   const ChatDelta::Kind kind = delta.kind == ChatDelta::Kind::ToolCallArguments
                                    ? ChatDelta::Kind::ToolCallBegin
                                    : delta.kind;
-  if (!current || current->kind != kind)
+  const bool another =
+      kind == ChatDelta::Kind::Reasoning && current && current->index != delta.index;
+  if (!current || current->kind != kind || another)
     open(delta);
-  append(delta.text);
+  append(delta.text, std::move(logprobs));
 }
 
 void ResponsesAnswer::piece(uint32_t, const AnswerPiece &piece) {
   begin();
+  // They are of the text of this piece, whose content is one delta nearly always.
+  ordered_json logprobs = tokenLogprobs(tokenizer, piece.logprobs);
   for (const ChatDelta &delta : piece.deltas)
-    add(delta);
+    if (delta.kind == ChatDelta::Kind::Content)
+      add(delta, std::exchange(logprobs, ordered_json::array()));
+    else
+      add(delta, ordered_json::array());
 }
 
 void ResponsesAnswer::choiceEnded(uint32_t, const ChoiceEnd &end) {

@@ -12,8 +12,9 @@ namespace inf {
 class ResponsesAnswer : public AnswerFormat {
 public:
   /// `frame` is the response object without its output; `streaming` sends each event as it comes.
+  /// `forTokens` must outlive this object.
   ResponsesAnswer(AnswerHead answerHead, nlohmann::ordered_json frame, bool streaming,
-                  std::shared_ptr<HttpExchange> to);
+                  const Tokenizer &forTokens, std::shared_ptr<HttpExchange> to);
   void piece(uint32_t choice, const AnswerPiece &piece) override;
   void choiceEnded(uint32_t choice, const ChoiceEnd &end) override;
   void ended(const AnswerUsage &usage) override;
@@ -26,12 +27,14 @@ private:
     std::string id;       ///< "msg_…"
     std::string text;     ///< so far; of a call its arguments
     std::string callId, name;
+    uint32_t index = 0;              ///< of messages of reasoning, or of calls
+    nlohmann::ordered_json logprobs; ///< so far; an array
   };
 
   void begin();
-  void add(const ChatDelta &delta);
+  void add(const ChatDelta &delta, nlohmann::ordered_json logprobs);
   void open(const ChatDelta &delta);
-  void append(const std::string &text);
+  void append(const std::string &text, nlohmann::ordered_json logprobs);
   void close();
   nlohmann::ordered_json item(const Open &of, const char *status) const;
   nlohmann::ordered_json place() const;
@@ -40,6 +43,7 @@ private:
   AnswerHead head;
   nlohmann::ordered_json response;
   const bool streams;
+  const Tokenizer &tokenizer;
   std::shared_ptr<HttpExchange> exchange;
   EventStream stream;
   std::optional<Open> current;

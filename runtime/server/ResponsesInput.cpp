@@ -12,6 +12,7 @@ using nlohmann::json;
 /// Builds messages out of items that come one after the other.
 class Conversation {
 public:
+  explicit Conversation(std::vector<std::string> &warningsTo) : warnings(warningsTo) {}
   void add(const json &value, const std::string &where);
   std::vector<ChatMessage> take();
 
@@ -22,6 +23,7 @@ private:
   void addReasoning(RequestFields &fields);
   ChatMessage &push(ChatRole role);
 
+  std::vector<std::string> &warnings;
   std::vector<ChatMessage> messages;
   std::vector<std::string> pointers; ///< of the item that began each message
   std::string where;                 ///< of the current item
@@ -47,7 +49,7 @@ void Conversation::addMessage(RequestFields &fields) {
                                               : ChatRole::Assistant;
   push(kind).content = readText(fields.need("content"), fields.at("content"),
                                 {"input_text", "output_text", "refusal"});
-  fields.ignore({"phase"});
+  fields.warnOf({"phase"}, warnings);
 }
 
 void Conversation::addCall(RequestFields &fields) {
@@ -68,7 +70,7 @@ void Conversation::addOutput(RequestFields &fields) {
 void Conversation::addReasoning(RequestFields &fields) {
   if (const json *content = fields.find("content"))
     reasoning += readText(*content, fields.at("content"), {"reasoning_text"});
-  fields.ignore({"summary", "encrypted_content"});
+  fields.warnOf({"summary", "encrypted_content"}, warnings);
 }
 
 void Conversation::add(const json &value, const std::string &pointer) {
@@ -98,8 +100,9 @@ std::vector<ChatMessage> Conversation::take() {
 
 } // namespace
 
-std::vector<ChatMessage> readResponsesInput(RequestFields &fields) {
-  Conversation conversation;
+std::vector<ChatMessage> readResponsesInput(RequestFields &fields,
+                                            std::vector<std::string> &warnings) {
+  Conversation conversation(warnings);
   const json &input = fields.need("input");
   if (input.is_string())
     conversation.add({{"role", "user"}, {"content", input}}, fields.at("input"));

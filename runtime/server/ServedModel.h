@@ -17,6 +17,9 @@ struct ServedModel {
   const Tokenizer &tokenizer;
   const ChatFormat *chat = nullptr; ///< null: /v1/chat/completions and /v1/responses are refused
   CompletionService &service;
+
+  /// That a prompt and its answer may have: the context, or less where memory holds less.
+  uint32_t tokens() const { return service.limits().capacity; }
 };
 
 } // namespace inf

@@ -3,6 +3,7 @@
 
 #include "runtime/server/AnswerStart.h"
 #include "runtime/server/PlainParser.h"
+#include "runtime/server/PromptText.h"
 
 namespace inf {
 
@@ -19,11 +20,11 @@ void tokenizeEndpoint(ApiCall &call) {
   const bool begun = fields.boolean("add_special_tokens").value_or(true);
   fields.expectNothingElse();
   const std::vector<int32_t> ids =
-      call.model.tokenizer.encode(prompt, special ? SpecialTokens::Allow : SpecialTokens::AsText,
-                                  begun ? TextEnds::Begun : TextEnds::Bare);
+      encodeText(call.model, prompt, special ? SpecialTokens::Allow : SpecialTokens::AsText,
+                 begun ? TextEnds::Begun : TextEnds::Bare, "prompt");
   ordered_json answer;
   answer["count"] = ids.size();
-  answer["max_model_len"] = call.model.service.limits().context;
+  answer["max_model_len"] = call.model.tokens();
   answer["tokens"] = ids;
   call.exchange->respond(jsonResponse(answer));
 }

@@ -1,4 +1,6 @@
 // infrun serve model.so: OpenAI's API over HTTP.
+#include <unistd.h>
+
 #include <cmath>
 #include <ctime>
 
@@ -8,6 +10,8 @@
 #include "runtime/base/Error.h"
 #include "runtime/engine/Engine.h"
 #include "runtime/tools/Commands.h"
+#include "runtime/tools/serve/DescriptorLimit.h"
+#include "runtime/tools/serve/LogWriter.h"
 #include "runtime/tools/serve/ServeLog.h"
 #include "runtime/tools/serve/ServeOptions.h"
 #include "runtime/tools/serve/ShutdownSignals.h"
@@ -21,11 +25,19 @@ std::string utcNow() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-void log(const ServeOptions &options, const RequestRecord &record) {
-  if (options.logFormat == "json")
-    fmt::print(stderr, "{}\n", jsonLogLine(record, utcNow()));
-  else
-    notice(textLogLine(record));
+std::string logLine(const ServeOptions &options, const RequestRecord &record) {
+  return options.logFormat == "json" ? jsonLogLine(record, utcNow())
+                                     : "infrun: " + textLogLine(record);
+}
+
+HttpServerOptions httpOptions(const ServeOptions &options) {
+  HttpServerOptions http = options.http;
+  http.connections = connectionsThatFit(http.connections);
+  if (http.connections < options.http.connections)
+    notice(fmt::format("warning: the limit of open files leaves {} connections, not {}; ulimit -n "
+                       "raises it",
+                       http.connections, options.http.connections));
+  return http;
 }
 
 /// Null, with a notice, for a model that has none: completions of plain text still work.
@@ -71,11 +83,13 @@ std::chrono::milliseconds milliseconds(double seconds) {
 /// Answers until a signal comes, then lets running answers finish.
 void serve(const ServedModel &model, const ServeOptions &options, ShutdownSignals &signals) {
   ApiOptions apiOptions = options.api;
-  apiOptions.log = [&options](const RequestRecord &record) { log(options, record); };
+  LogWriter log(STDERR_FILENO);
+  apiOptions.log = [&](const RequestRecord &record) { log.add(logLine(options, record)); };
   ApiServer api(model, std::move(apiOptions));
-  HttpServer http(options.http, api);
+  HttpServer http(httpOptions(options), api);
   api.setHttpCounters([&http] { return http.counters(); });
   notice(fmt::format("{} answers at {}/v1", model.id, addressText(options, http.port())));
+  signals.ready();
   signals.wait();
   signals.release();
   notice(fmt::format("stopping; running answers have {} s. Once more ends it now.",
@@ -91,7 +105,7 @@ int serveCommand(Arguments arguments, Output &out) {
   ServeOptions options;
   if (!parseServeOptions(std::move(arguments), out, options))
     return 0;
-  ShutdownSignals signals; // before threads start
+  ShutdownSignals signals; // before other threads start
   const ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
   const std::shared_ptr<const Model> model = loadModel(options.model, plan, true);
   const Tokenizer &tokenizer = model->requireTokenizer();

@@ -1,5 +1,6 @@
 #include "runtime/tools/serve/ServeOptions.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ Answers OpenAI's API over HTTP until SIGTERM or Ctrl-C; docs/serving.md has all.
   --api-key KEY      ask for it; may be given several times
   --api-key-file F   a key a line
   --cors-origin O    let web pages of that origin read answers; "*": all
+  --allowed-host H   a name that web pages may reach it by; "*": any
   --model-name NAME  what requests call the model (its own name)
   --chat-format F    harmony, chatml, ... instead of the model's own
   --sequences N      answered at a time (8)        --queue N  waiting (64)
@@ -40,6 +42,7 @@ void addHttpFlags(CLI::App &app, ServeOptions &options) {
   app.add_option("--api-key", options.api.keys)->allow_extra_args(false);
   app.add_option("--api-key-file", options.keyFile);
   app.add_option("--cors-origin", options.api.corsOrigins)->allow_extra_args(false);
+  app.add_option("--allowed-host", options.api.allowedHosts)->allow_extra_args(false);
   app.add_option("--request-timeout", options.requestTimeout);
   app.add_option("--max-body", options.maxBodyMegabytes);
   app.add_option("--drain", options.drainSeconds);
@@ -94,6 +97,15 @@ void check(ServeOptions &options) {
       fail(ErrorCode::Usage, "--api-key is empty; leave it out to let everybody ask.");
 }
 
+/// Pages of anybody reach a server on this machine, and without keys it answers them: the names by
+/// which they may are then those of this machine.
+void protectLoopback(ServeOptions &options) {
+  const std::string &host = options.http.host;
+  if (options.api.keys.empty() && options.api.allowedHosts.empty() &&
+      (host.starts_with("127.") || host == "::1"))
+    options.api.allowedHosts = {"localhost"};
+}
+
 } // namespace
 
 bool parseServeOptions(Arguments arguments, Output &out, ServeOptions &options) {
@@ -105,7 +117,9 @@ bool parseServeOptions(Arguments arguments, Output &out, ServeOptions &options) 
   if (!parseArguments(app, help, std::move(arguments), out))
     return false;
   check(options);
+  protectLoopback(options);
   options.http.bodyBytes = size_t(options.maxBodyMegabytes * 1e6);
+  options.http.allBodiesBytes = std::max(options.http.allBodiesBytes, 4 * options.http.bodyBytes);
   options.api.deadline = std::chrono::milliseconds(int64_t(options.requestTimeout * 1e3));
   return true;
 }

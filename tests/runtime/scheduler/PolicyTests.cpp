@@ -24,6 +24,7 @@ protected:
     cache.context = context;
     cache.maxRows = options.stepTokens;
     cache.bytes = blocks * 64;
+    cache.prefixes = prefixes;
     kv.emplace(std::span(&group, 1), cache);
     options.context = context;
     options.growthTokens = 0;
@@ -69,6 +70,7 @@ protected:
   }
 
   SchedulerOptions options;
+  bool prefixes = false;
   inf_kv_group group = {};
   std::optional<KvCache> kv;
   std::unique_ptr<Scheduler> scheduler;
@@ -170,4 +172,26 @@ TEST_F(Policy, lateRequestsAreNamedUntilRemoved) {
   EXPECT_TRUE(scheduler->remove(9));
   EXPECT_FALSE(scheduler->remove(9));
   EXPECT_TRUE(scheduler->expired(3).empty());
+}
+
+TEST_F(Policy, aStartSentBackForMemoryIsNoLookupOfItsPrefix) {
+  prefixes = true;
+  options.stepTokens = options.stepOutputs = 64;
+  open(2, 64, 8);
+  add(1, 32, 1);
+  step();
+  add(2, 36, 8); // holds 5 of the 8 blocks
+  step();
+  ScheduledRequest again;
+  again.id = 3;
+  again.prompt.assign(32, 1); // finds blocks that nobody holds: with them there are too many
+  scheduler->add(again, now);
+  EXPECT_EQ(step(), Ids{2});
+  EXPECT_GT(kv->stats().lookupTokens, 32u + 36u) << "it was tried";
+  EXPECT_EQ(scheduler->counts().prefixLookupTokens, 32u + 36u);
+  EXPECT_EQ(scheduler->counts().prefixHitTokens, 0u);
+  while (scheduler->has(3))
+    step();
+  EXPECT_EQ(scheduler->counts().prefixLookupTokens, 32u + 36u + 32u);
+  EXPECT_GT(scheduler->counts().prefixHitTokens, 0u);
 }

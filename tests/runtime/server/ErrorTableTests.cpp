@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/tokenizer/TestFiles.h"
 
 namespace inf::test {
 namespace {
@@ -146,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(All, ErrorTable, testing::ValuesIn(cases),
 
 const json plain = {{"model", "tiny"}, {"prompt", "a"}};
 
-json errorOf(const ClientResponse &response, unsigned status) {
+json refusalOf(const ClientResponse &response, unsigned status) {
   EXPECT_EQ(response.status, status) << response.body;
   return json::parse(response.body)["error"];
 }
@@ -155,7 +156,7 @@ TEST(Errors, AFullQueueIs429WithRetryAfter) {
   TestServer server;
   server.service.refuseNext(RefusalReason::Busy, "the queue is full");
   const ClientResponse response = server.post("/v1/completions", plain);
-  const json error = errorOf(response, 429);
+  const json error = refusalOf(response, 429);
   EXPECT_EQ(error["type"], "rate_limit_error");
   EXPECT_EQ(response.field("Retry-After"), "1");
 }
@@ -167,7 +168,7 @@ TEST(Errors, APromptBeyondTheContextNamesBothCounts) {
     prompt += " word";
   json body = plain;
   body["prompt"] = prompt;
-  const json error = errorOf(server.post("/v1/completions", body), 400);
+  const json error = refusalOf(server.post("/v1/completions", body), 400);
   EXPECT_EQ(error["code"], "context_length_exceeded");
   EXPECT_EQ(error["param"], "prompt");
   EXPECT_NE(error["message"].get<std::string>().find("512"), std::string::npos);
@@ -177,7 +178,7 @@ TEST(Errors, APromptBeyondTheContextNamesBothCounts) {
 TEST(Errors, WhatTheServiceRefusesAsInvalidIs400) {
   TestServer server;
   server.service.refuseNext(RefusalReason::Invalid, "bad options");
-  EXPECT_EQ(errorOf(server.post("/v1/completions", plain), 400)["message"], "bad options");
+  EXPECT_EQ(refusalOf(server.post("/v1/completions", plain), 400)["message"], "bad options");
 }
 
 TEST(Errors, AFailureBeforeTheFirstTokenIsAStatusEvenForAStream) {
@@ -186,7 +187,7 @@ TEST(Errors, AFailureBeforeTheFirstTokenIsAStatusEvenForAStream) {
   json body = plain;
   body["stream"] = true;
   const ClientResponse response = server.post("/v1/completions", body);
-  EXPECT_EQ(errorOf(response, 500)["type"], "server_error");
+  EXPECT_EQ(refusalOf(response, 500)["type"], "server_error");
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
 }
 
@@ -212,20 +213,111 @@ TEST(Errors, AFailureBehindTheFirstTokenIsAnEventAndTheEnd) {
 TEST(Errors, ADeadlineIs504) {
   TestServer server;
   server.script("one", {.end = CompletionEnd::Deadline});
-  EXPECT_EQ(errorOf(server.post("/v1/completions", plain), 504)["code"], "deadline_exceeded");
+  EXPECT_EQ(refusalOf(server.post("/v1/completions", plain), 504)["code"], "deadline_exceeded");
 }
 
-TEST(Errors, ARefusalOfTheSecondChoiceCancelsTheFirst) {
+TEST(Errors, MoreChoicesThanCanEverBeThereAre400) { // 429 would be asked again for ever
   TestServerOptions options;
-  options.limits.sequences = 1;
+  options.limits.sequences = 2;
+  options.limits.queue = 1;
+  TestServer server(options);
+  for (json body : {json{{"n", 4}}, json{{"prompt", {"a", "b"}}, {"n", 2}}}) {
+    body.insert(plain.begin(), plain.end());
+    const json error = refusalOf(server.post("/v1/completions", body), 400);
+    EXPECT_EQ(error["code"], "invalid_value");
+    EXPECT_NE(error["message"].get<std::string>().find("4 choices"), std::string::npos) << error;
+    EXPECT_NE(error["message"].get<std::string>().find("3"), std::string::npos) << error;
+  }
+  json ask = {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", "a"}}}}, {"n", 4}};
+  EXPECT_EQ(refusalOf(server.post(chat, ask), 400)["param"], "n");
+  ask["n"] = 3;
+  EXPECT_EQ(server.post(chat, ask).status, 200u);
+}
+
+TEST(Errors, AllChoicesOfARequestAreTakenOrNone) {
+  TestServerOptions options;
+  options.limits.sequences = 2;
   options.limits.queue = 0;
   TestServer server(options);
   server.script("one two three", {.prefill = std::chrono::seconds(30)});
-  json body = plain;
-  body["n"] = 2;
-  EXPECT_EQ(server.post("/v1/completions", body).status, 429u);
+  HttpClient first(server.port());
+  first.request("POST", "/v1/completions", plain.dump());
+  while (server.service.requests().empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  json two = plain;
+  two["n"] = 2;
+  EXPECT_EQ(server.post("/v1/completions", two).status, 429u);
+  EXPECT_EQ(server.service.requests().size(), 1u) << "no place was taken meanwhile";
+  first.close();
   EXPECT_TRUE(server.service.idleWithin(std::chrono::seconds(5)));
-  EXPECT_EQ(server.service.metrics().cancelled, 1u);
+  EXPECT_EQ(server.service.metrics().cancelled, 1u) << "only the client that left";
+}
+
+TEST(Errors, ChoicesBesideOneThatFailedAreNoSuccess) {
+  TestServer server;
+  server.service.setAuthor([&](const CompletionRequest &request) {
+    const bool fails = request.sampling.seed == 1;
+    return Script{server.format.ids("one two three four five six<|return|>"),
+                  fails ? CompletionEnd::Error : CompletionEnd::Stop,
+                  std::chrono::milliseconds(fails ? 1 : 50)};
+  });
+  json body = plain;
+  body.update({{"n", 3}, {"seed", 0}});
+  EXPECT_EQ(server.post("/v1/completions", body).status, 500u);
+  EXPECT_TRUE(server.service.idleWithin(std::chrono::seconds(5)));
+  EXPECT_EQ(server.service.metrics().finishedStop, 0u);
+  EXPECT_EQ(server.service.metrics().cancelled, 2u);
+}
+
+TEST(Errors, TextThatTheTokenizerCantWriteIs400) {
+  const Tokenizer letters = chainTokenizer(3); // a, aa, aaa
+  TestServerOptions options;
+  options.tokenizer = &letters;
+  options.limits.vocabulary = 3;
+  TestServer server(options);
+  EXPECT_EQ(refusalOf(server.post("/v1/completions", {{"model", "tiny"}, {"prompt", "aaz"}}),
+                      400)["param"],
+            "prompt");
+  EXPECT_EQ(refusalOf(server.post("/tokenize", {{"prompt", "aaz"}}), 400)["param"], "prompt");
+  EXPECT_EQ(refusalOf(server.post(chat, {{"model", "tiny"},
+                                         {"messages", {{{"role", "user"}, {"content", "z"}}}}}),
+                      400)["param"],
+            "messages");
+}
+
+TEST(Errors, AJsonOfTooManyPartsIsRefused) { // its parts take many times its text
+  TestServer server;
+  std::string body = "{\"model\": [[]";
+  for (int i = 0; i < 600'000; ++i)
+    body += ",[]";
+  const json error =
+      refusalOf(inf::test::ask(server.port(), "POST", "/v1/completions", body + "]}"), 400);
+  EXPECT_EQ(error["code"], "json_too_large");
+}
+
+TEST(Errors, APromptFarBeyondTheContextIsRefusedBeforeAllOfItIsRead) {
+  TestServer server;
+  std::string prompt;
+  for (int i = 0; i < 800'000; ++i)
+    prompt += " word" + std::to_string(i % 10);
+  const auto began = std::chrono::steady_clock::now();
+  const std::pair<const char *, json> asked[] = {
+      {"/v1/completions", {{"model", "tiny"}, {"prompt", prompt}}},
+      {"/tokenize", {{"prompt", prompt}}},
+      {chat, {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", prompt}}}}}},
+      {responses, {{"model", "tiny"}, {"input", prompt}}},
+      {responses, {{"model", "tiny"}, {"input", prompt}, {"truncation", "auto"}}}};
+  for (const auto &[path, body] : asked) {
+    const json error = refusalOf(server.post(path, body), 400);
+    EXPECT_EQ(error["code"], "context_length_exceeded");
+    EXPECT_NE(error["message"].get<std::string>().find("more than"), std::string::npos) << error;
+    EXPECT_NE(error["message"].get<std::string>().find("512"), std::string::npos) << error;
+  }
+  EXPECT_EQ(server.post("/v1/completions", plain).status, 200u);
+  RecordProperty(
+      "seconds",
+      std::to_string(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
 }
 
 TEST(Errors, AModelWithoutAChatFormatSaysSo) {
@@ -233,7 +325,7 @@ TEST(Errors, AModelWithoutAChatFormatSaysSo) {
   options.chat = false;
   TestServer server(options);
   const json error =
-      errorOf(server.post(chat, {{"model", "tiny"}, {"messages", json::array()}}), 400);
+      refusalOf(server.post(chat, {{"model", "tiny"}, {"messages", json::array()}}), 400);
   EXPECT_EQ(error["code"], "no_chat_format");
 }
 
@@ -248,7 +340,7 @@ TEST(Errors, AnotherContentTypeIs415) {
 TEST(Errors, SixtyThousandNestedArraysAreRefused) {
   TestServer server;
   const std::string deep(60'000, '[');
-  const json error = errorOf(inf::test::ask(server.port(), "POST", "/v1/completions", deep), 400);
+  const json error = refusalOf(inf::test::ask(server.port(), "POST", "/v1/completions", deep), 400);
   EXPECT_EQ(error["code"], "json_too_deep");
   EXPECT_EQ(server.post("/v1/completions", plain).status, 200u); // and the server lives
 }

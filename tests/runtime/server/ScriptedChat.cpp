@@ -1,5 +1,7 @@
 #include "tests/runtime/server/ScriptedChat.h"
 
+#include <thread>
+
 #include <fmt/format.h>
 
 #include "runtime/base/Error.h"
@@ -86,6 +88,8 @@ std::vector<int32_t> ScriptedChat::ids(std::string_view script) const {
 
 std::vector<int32_t> ScriptedChat::render(std::span<const ChatMessage> messages,
                                           const ChatSettings &settings) const {
+  ++renders;
+  std::this_thread::sleep_for(delay.load());
   std::string text;
   for (const ChatTool &tool : settings.tools)
     text += fmt::format("tool {} {} {};", tool.name, tool.description, tool.parameters);
@@ -103,6 +107,7 @@ std::vector<int32_t> ScriptedChat::render(std::span<const ChatMessage> messages,
       text += fmt::format(" of {} {}", message.toolCallId, message.name);
     text += ";";
   }
+  bytes += text.size();
   return tokenizer.encode(text, SpecialTokens::AsText);
 }
 

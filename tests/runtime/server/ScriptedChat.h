@@ -3,6 +3,9 @@
 // <|constrain|> a call whose first line is the name and the rest the arguments.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+
 #include "runtime/chat/Chat.h"
 
 namespace inf::test {
@@ -20,11 +23,16 @@ public:
   bool hasTools() const override { return tools; }
 
   bool tools = true;
+  std::atomic<std::chrono::milliseconds> delay{}; ///< of each render()
+  /// Calls of render(), and the bytes of all that it made.
+  size_t rendered() const { return renders; }
+  size_t renderedBytes() const { return bytes; }
   /// The ids of a script such as "<|channel|>hm<|message|>yes<|return|>".
   std::vector<int32_t> ids(std::string_view script) const;
 
 private:
   const Tokenizer &tokenizer;
+  mutable std::atomic<size_t> renders{0}, bytes{0};
 };
 
 } // namespace inf::test

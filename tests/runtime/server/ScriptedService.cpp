@@ -35,7 +35,7 @@ ServiceMetrics ScriptedService::metrics() const {
   return counts;
 }
 
-uint64_t ScriptedService::submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink) {
+std::vector<uint64_t> ScriptedService::submitAll(std::vector<CompletionJob> jobs) {
   std::lock_guard lock(mutex);
   if (!refusals.empty()) {
     const auto [reason, message] = refusals.front();
@@ -44,8 +44,18 @@ uint64_t ScriptedService::submit(CompletionRequest request, std::shared_ptr<Comp
   }
   if (closing)
     throw Refusal(RefusalReason::Closing, "the service is closing");
-  if (counts.running >= capacity.sequences + capacity.queue)
+  if (counts.running + jobs.size() > capacity.places()) {
+    counts.refusedFull += jobs.size();
     throw Refusal(RefusalReason::Busy, "the queue is full");
+  }
+  std::vector<uint64_t> numbers;
+  for (CompletionJob &job : jobs)
+    numbers.push_back(start(std::move(job.request), std::move(job.sink)));
+  return numbers;
+}
+
+/// With the mutex held.
+uint64_t ScriptedService::start(CompletionRequest request, std::shared_ptr<CompletionSink> sink) {
   const Script script = author(request);
   asked.push_back(request);
   const uint64_t number = ++last;
@@ -110,6 +120,10 @@ void ScriptedService::run(uint64_t number, const CompletionRequest &request, con
       ++counts.generatedTokens;
     }
     const TokenVerdict verdict = sink->token(event);
+    if (verdict.abandon) {
+      alive = false;
+      break;
+    }
     if (verdict.finish && !event.stop) {
       result.end = CompletionEnd::Sink;
       break;

@@ -31,7 +31,7 @@ public:
   ScriptedService(ServiceLimits serviceLimits, Author scriptAuthor);
   ~ScriptedService() override;
 
-  uint64_t submit(CompletionRequest request, std::shared_ptr<CompletionSink> sink) override;
+  std::vector<uint64_t> submitAll(std::vector<CompletionJob> jobs) override;
   void cancel(uint64_t request) override;
   void drain(std::chrono::milliseconds grace) override;
   ServiceLimits limits() const override { return capacity; }
@@ -52,6 +52,7 @@ private:
     bool cancelled = false, done = false;
   };
 
+  uint64_t start(CompletionRequest request, std::shared_ptr<CompletionSink> sink);
   void run(uint64_t number, const CompletionRequest &request, const Script &script,
            std::shared_ptr<CompletionSink> sink);
   bool wait(uint64_t number, std::chrono::microseconds time);

@@ -147,8 +147,8 @@ TEST(Socket, ABodyBeyondTheLimitIs413WhetherAnnouncedOrNot) {
   EXPECT_EQ(statusFor(server, "POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Length: "
                               "100000000000\r\n\r\n"),
             413u);
-  EXPECT_EQ(statusFor(server, "POST /v1/completions HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: "
-                              "chunked\r\n\r\n" +
+  EXPECT_EQ(statusFor(server, "POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Type: "
+                              "application/json\r\nTransfer-Encoding: chunked\r\n\r\n" +
                                   formatChunk(std::string(2000, 'a'))),
             413u);
 }
@@ -164,8 +164,8 @@ TEST(Socket, ABodyThatTakesTooLongIs408) {
   TestServerOptions options;
   options.http.bodyTimeout = milliseconds(100);
   TestServer server(options);
-  EXPECT_EQ(statusFor(server, "POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n"
-                              "\r\n{"),
+  EXPECT_EQ(statusFor(server, "POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Type: "
+                              "application/json\r\nContent-Length: 10\r\n\r\n{"),
             408u);
 }
 
@@ -200,8 +200,8 @@ TEST(Socket, OneConnectionTooManyIs503) {
 
 TEST(Socket, AReaderThatNeverReadsIsCutOffAtTheQueueLimitAndCancelled) {
   TestServerOptions options;
-  options.http.streamBytes = 20'000;
-  options.limits.context = 1 << 20;
+  options.http.streamBytes = options.http.streamMostBytes = 20'000;
+  options.limits.context = options.limits.capacity = 1 << 20;
   TestServer server(options);
   std::string text;
   for (int i = 0; i < 60'000; ++i)

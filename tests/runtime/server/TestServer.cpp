@@ -18,19 +18,25 @@ const Tokenizer &smallTokenizer() {
 }
 
 TestServer::TestServer(TestServerOptions options)
-    : format(smallTokenizer()),
+    : format(*options.tokenizer),
       service(options.limits, [](const CompletionRequest &) { return Script{}; }) {
-  options.api.log = [this](const RequestRecord &record) {
-    std::lock_guard lock(mutex);
-    records.push_back(record);
+  options.api.log = [this, also = options.api.log](const RequestRecord &record) {
+    {
+      std::lock_guard lock(mutex);
+      records.push_back(record);
+    }
+    if (also)
+      also(record);
   };
   options.http.port = 0;
-  api = std::make_unique<ApiServer>(ServedModel{"tiny", "b17d", 1700000000, smallTokenizer(),
-                                                options.chat ? &format : nullptr, service},
+  const ChatFormat *chat = options.chatFormat ? options.chatFormat : &format;
+  api = std::make_unique<ApiServer>(ServedModel{"tiny", "b17d", 1700000000, *options.tokenizer,
+                                                options.chat ? chat : nullptr, service},
                                     options.api);
   http = std::make_unique<HttpServer>(options.http, *api);
   api->setHttpCounters([this] { return http->counters(); });
-  script("ok<|return|>");
+  if (options.tokenizer == &smallTokenizer()) // others need not know the words
+    script("ok<|return|>");
 }
 
 TestServer::~TestServer() {

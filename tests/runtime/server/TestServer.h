@@ -19,10 +19,12 @@ namespace inf::test {
 const Tokenizer &smallTokenizer();
 
 struct TestServerOptions {
-  ServiceLimits limits{uint32_t(smallTokenizer().vocabularySize()), 512, 64, 64};
+  ServiceLimits limits{uint32_t(smallTokenizer().vocabularySize()), 512, 64, 64, 512};
   ApiOptions api;
   HttpServerOptions http;
   bool chat = true;
+  const Tokenizer *tokenizer = &smallTokenizer();
+  const ChatFormat *chatFormat = nullptr; ///< null: ScriptedChat
 };
 
 class TestServer {
