@@ -16,7 +16,8 @@
 
 namespace inf {
 
-inline constexpr uint32_t manifestVersion = 1;
+/// 2: `format_from` of weights and `outputs` of stages are required.
+inline constexpr uint32_t manifestVersion = 2;
 
 struct PackedWeight {
   WeightDecl decl;

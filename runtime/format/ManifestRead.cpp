@@ -5,6 +5,7 @@
 #include "runtime/format/Checked.h"
 #include "runtime/format/Manifest.h"
 #include "runtime/format/StrictJson.h"
+#include "runtime/format/Versions.h"
 
 namespace inf {
 namespace {
@@ -221,9 +222,9 @@ void readTokens(ObjectReader &reader, Manifest &manifest) {
 }
 
 void readFacts(ObjectReader &reader, Manifest &manifest) {
+  // First: what another release wrote may lack keys or have others.
   manifest.version = uint32_t(reader.unsignedInteger("version", UINT32_MAX));
-  if (manifest.version != manifestVersion)
-    reader.refuse("version", fmt::format("{}, expected {}", manifest.version, manifestVersion));
+  requireVersion("manifest", manifest.version, manifestVersion);
   manifest.abiVersion = uint32_t(reader.unsignedInteger("abi_version", UINT32_MAX));
   manifest.modelName = reader.string("model_name");
   manifest.architecture = reader.string("architecture");

@@ -10,6 +10,7 @@
 #include "runtime/format/FileInput.h"
 #include "runtime/format/Payload.h"
 #include "runtime/format/PayloadLayout.h"
+#include "runtime/format/Versions.h"
 
 namespace inf {
 namespace {
@@ -21,10 +22,7 @@ void checkIdentity(const std::string &path, const PayloadHeader &header, uint32_
     fail(ErrorCode::BadInput, "{}: the payload's magic is {:016x}, expected '{}'; {}", path,
          // as bytes in file order: what is there may not be text
          __builtin_bswap64(std::bit_cast<uint64_t>(header.magic)), payloadMagic, damaged);
-  if (header.version != payloadVersion)
-    fail(ErrorCode::BadInput,
-         "{}: payload version {}, expected {}; compile the model with the infc of this release",
-         path, header.version, payloadVersion);
+  requireVersion(path + ": payload", header.version, payloadVersion);
   if (header.headerBytes != sizeof(PayloadHeader))
     fail(ErrorCode::BadInput, "{}: payload header of {} bytes, expected {}; {}", path,
          header.headerBytes, sizeof(PayloadHeader), damaged);
@@ -32,11 +30,7 @@ void checkIdentity(const std::string &path, const PayloadHeader &header, uint32_
   if (header.headerChecksum != checksum)
     fail(ErrorCode::BadInput, "{}: payload header checksum is {:016x}, expected {:016x}; {}", path,
          checksum, header.headerChecksum, damaged);
-  if (header.abiVersion != abiVersion)
-    fail(
-        ErrorCode::BadInput,
-        "{}: made for ABI version {}, expected {}; compile the model with the infc of this release",
-        path, header.abiVersion, abiVersion);
+  requireVersion(path + ": ABI", header.abiVersion, abiVersion);
 }
 
 /// The header's places must be those its sizes give: then nothing overlaps or leaves the payload.
@@ -73,6 +67,15 @@ std::string readPart(const InputFile &file, const PayloadPlace &place, const cha
   return text;
 }
 
+/// A manifest knows nothing of the file it is in.
+Manifest readManifest(const std::string &path, std::string_view json) {
+  try {
+    return manifestFromJson(json);
+  } catch (const Error &error) {
+    fail(error.code, "{}: {}", path, error.what());
+  }
+}
+
 void checkManifest(const std::string &path, const PayloadHeader &header, const Manifest &manifest) {
   const struct {
     const char *what;
@@ -105,8 +108,8 @@ PayloadInfo readPayloadInfo(const std::string &path, uint32_t expectedAbiVersion
   file.readAt(place.offset, {reinterpret_cast<uint8_t *>(&header), sizeof(header)});
   checkIdentity(path, header, expectedAbiVersion);
   checkLayout(path, header, place);
-  info.manifest = manifestFromJson(readPart(file, place, "manifest", header.manifestOffset,
-                                            header.manifestBytes, header.manifestChecksum));
+  info.manifest = readManifest(path, readPart(file, place, "manifest", header.manifestOffset,
+                                              header.manifestBytes, header.manifestChecksum));
   info.tokenizerJson = readPart(file, place, "tokenizer", header.tokenizerOffset,
                                 header.tokenizerBytes, header.tokenizerChecksum);
   info.chatTemplate = readPart(file, place, "chat template", header.templateOffset,

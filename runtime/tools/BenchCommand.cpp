@@ -15,10 +15,10 @@ namespace inf {
 namespace {
 
 constexpr std::string_view help =
-    R"(Usage: infrun bench MODEL.so [options]
+    R"(Usage: infrun bench MODEL [options]
 Speed on random token ids of a fixed seed, after one run that is not counted:
 medians, beside the machine's limits, which are measured on the same threads
-between the runs. LIST: numbers with commas.
+between the runs. LIST: numbers with commas. MODEL as for infrun.
   -p, --prompt-tokens LIST   prompts to prefill (512)
   -n, --generated-tokens N   tokens decoded, one a step; 0: none (64)
   --context LIST             tokens held before decoding starts (0)
@@ -30,6 +30,8 @@ between the runs. LIST: numbers with commas.
   --stages                   where the time goes, in extra runs
   --no-roof                  leave the limits out: shorter, and no shares
   --json                     print one JSON object
+  --target --quant --activations --kv --weights   as infc compile has them;
+  --no-cache --cache-dir --cache-limit --compiler  for MODELs to compile only
   --verbose                  say which threads run and why
   --help                     print this
 Example: infrun bench model.so -p 128,512 --context 0,4096 --batch 1,8 --stages
@@ -42,6 +44,7 @@ constexpr uint64_t mostTokens = uint64_t(1) << 31, mostBatch = 65536;
 struct BenchFlags {
   std::string prompts = "512", contexts = "0", batches = "1", threads;
   bool noRoof = false;
+  CompileFlags compile;
 };
 
 void addOptions(CLI::App &app, BenchOptions &options, BenchFlags &flags) {
@@ -58,6 +61,7 @@ void addOptions(CLI::App &app, BenchOptions &options, BenchFlags &flags) {
   app.add_flag("--no-roof", flags.noRoof);
   app.add_flag("--json", options.json);
   app.add_flag("--verbose", options.verbose);
+  addCompileFlags(app, flags.compile);
 }
 
 void finishOptions(BenchOptions &options, const BenchFlags &flags) {
@@ -185,8 +189,8 @@ int benchCommand(Arguments arguments, Output &out) {
   if (!parseArguments(app, help, std::move(arguments), out))
     return 0;
   finishOptions(options, flags);
-  const ModelOptions load = {options.modelPath, options.threads, options.load, options.numa,
-                             options.verbose};
+  const ModelOptions load = {options.modelPath, options.threads, options.load,
+                             options.numa,      options.verbose, flags.compile};
   const BenchReport report =
       measureAll(loadModel(load, planThreads(SystemRoot{}, options.threads), true), options);
   out.write(options.json ? benchJson(report) : benchText(report));

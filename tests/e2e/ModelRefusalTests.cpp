@@ -52,6 +52,26 @@ Feature lackingFeature() {
 
 } // namespace
 
+/// As the release before wrote it: without keys that are required now.
+TEST_F(ModelRefusal, aManifestOfTheReleaseBeforeNamesBothVersions) {
+  const auto begin = bytes.begin() + std::ptrdiff_t(info.fileOffset + header.manifestOffset);
+  nlohmann::ordered_json manifest =
+      nlohmann::ordered_json::parse(begin, begin + std::ptrdiff_t(header.manifestBytes));
+  manifest["version"] = 1;
+  for (auto &weight : manifest["weights"])
+    weight.erase("format_from");
+  for (auto &stage : manifest["stages"])
+    stage.erase("outputs");
+  std::string text = manifest.dump();
+  ASSERT_LE(text.size(), header.manifestBytes);
+  text.resize(header.manifestBytes, ' ');
+  std::copy(text.begin(), text.end(), begin);
+  header.manifestChecksum = checksumOf(text);
+  putHeader();
+  expectModelRefused(badInput, {"model.so: manifest version 1, expected 2", "older release",
+                                "compile the model again"});
+}
+
 TEST_F(ModelRefusal, aHeaderThatIsBroken) {
   header.magic[3] ^= 1;
   putHeader();

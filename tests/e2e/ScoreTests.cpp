@@ -1,9 +1,13 @@
-// infrun score --logits on the real model.
+// infrun score on the real model.
+#include <fstream>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "runtime/format/Safetensors.h"
 #include "tests/e2e/Models.h"
 #include "tests/e2e/Sessions.h"
+#include "tests/e2e/Tolerances.h"
 #include "tests/runtime/format/TestSupport.h"
 
 using namespace inf;
@@ -30,4 +34,83 @@ TEST(Score, logitsFileHoldsEveryTokensLogitsOfEveryLine) {
     ASSERT_EQ(bytes.size(), expected.size() * sizeof(float));
     EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), bytes.size()), 0) << "line " << line;
   }
+}
+
+namespace {
+
+/// What `model` loses against the model as stored, on 3,000 tokens of held-out text.
+nlohmann::json lossOf(const std::string &model) {
+  TempFolder folder;
+  std::ifstream heldOut(sharedFile("golden/heldout.jsonl"));
+  std::string lines;
+  for (std::string line; lines.size() < 40'000 && std::getline(heldOut, line);)
+    lines += line + "\n";
+  writeBytes(folder / "ids.jsonl", lines);
+  const Finished finished = infrun(
+      {"score", model, "--ids", folder / "ids.jsonl", "--json", "--against", tinyExact("native")});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  return nlohmann::json::parse(finished.out)["against"];
+}
+
+} // namespace
+
+TEST(ScoreAgainst, theModelAsStoredTheDefaultPolicyLosesLittleAndInt4More) {
+  SKIP_WITHOUT_SHARED();
+  const nlohmann::json int8 = lossOf(tinyDefault("native"));
+  const nlohmann::json int4 = lossOf(tinyDefault("native", {"--quant=int4"}));
+  const double divergence = int8["kl"], agreement = int8["top1_agreement"];
+  EXPECT_LT(divergence, defaultPolicyDivergence);
+  EXPECT_GT(divergence, 0);
+  EXPECT_GE(agreement, defaultPolicyAgreement);
+  EXPECT_GT(int4["kl"].get<double>(), 2 * divergence);
+  EXPECT_LT(int4["top1_agreement"].get<double>(), agreement);
+  RecordProperty("int8", int8.dump());
+  RecordProperty("int4", int4.dump());
+}
+
+TEST(ScoreAgainst, aReferenceToCompileHasNothingRounded) {
+  TempFolder folder;
+  writeBytes(folder / "ids.jsonl", std::string("{\"ids\": [491, 475, 258, 420, 11]}\n"));
+  const Finished finished = infrun({"score", tinyExact("avx2", {"--activations=f32"}), "--ids",
+                                    folder / "ids.jsonl", "--against", tinyModel, "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const nlohmann::json score = nlohmann::json::parse(finished.out)["against"];
+  EXPECT_LT(score["kl"].get<double>(), 1e-9) << "targets differ in the order of sums at most";
+  EXPECT_EQ(score["top1_agreement"], 1.0);
+}
+
+TEST(ScoreAgainst, aModelOfAnotherVocabularyIsRefused) {
+  SKIP_WITHOUT_SHARED();
+  TempFolder folder;
+  writeBytes(folder / "ids.jsonl", std::string("{\"ids\": [1, 2]}\n"));
+  expectRefused(infrun({"score", tinyExact("avx2"), "--ids", folder / "ids.jsonl", "--against",
+                        compiled(sharedFile("families/llama"), exactFlags("avx2"))}),
+                2, {"4096 logits", "vocabularies differ"});
+}
+
+TEST(Score, aModelToCompileIsScoredAsItsFileIs) {
+  TempFolder folder;
+  writeBytes(folder / "ids.jsonl", std::string("{\"ids\": [491, 475, 258, 420, 11]}\n"));
+  const Arguments what = {"--ids", folder / "ids.jsonl", "--json"};
+  Arguments file = {"score", tinyDefault("avx2", {"--quant=int4"})};
+  Arguments source = {"score",        tinyModel,     "--target=avx2",
+                      "--quant=int4", "--cache-dir", folder / "cache"};
+  file.insert(file.end(), what.begin(), what.end());
+  source.insert(source.end(), what.begin(), what.end());
+  const Finished ofFile = infrun(file), ofSource = infrun(source);
+  ASSERT_EQ(ofSource.code, 0) << ofSource.err;
+  EXPECT_EQ(nlohmann::json::parse(ofSource.out)["nll"], nlohmann::json::parse(ofFile.out)["nll"]);
+}
+
+TEST(BenchOfASource, namesTheBuildThatInfcMakes) {
+  TempFolder folder;
+  const Arguments what = {"-p", "4", "-n", "2", "-r", "1", "--no-roof", "--json"};
+  Arguments file = {"bench", tinyDefault("avx2")};
+  Arguments source = {"bench", tinyModel, "--target=avx2", "--cache-dir", folder / "cache"};
+  file.insert(file.end(), what.begin(), what.end());
+  source.insert(source.end(), what.begin(), what.end());
+  const Finished ofFile = infrun(file), ofSource = infrun(source);
+  ASSERT_EQ(ofSource.code, 0) << ofSource.err;
+  EXPECT_EQ(nlohmann::json::parse(ofSource.out)["build_id"],
+            nlohmann::json::parse(ofFile.out)["build_id"]);
 }

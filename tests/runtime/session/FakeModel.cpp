@@ -162,7 +162,7 @@ void writeFakeModel(const std::string &path, const FakeOptions &options) {
   std::vector<WeightDecl> decls;
   for (const PackedWeight &weight : contents.manifest.weights)
     decls.push_back(weight.decl);
-  std::unique_ptr<WeightSource> source = makeRandomSource(1, decls);
+  std::unique_ptr<WeightSource> source = makeRandomSource(options.seed, decls);
   writeModel(readFile(std::string(FAKE_MODEL_DIRECTORY "/") + options.code + ".so"), contents,
              options.weights ? source.get() : nullptr, path, 1, {});
 }

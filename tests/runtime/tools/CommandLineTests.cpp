@@ -13,8 +13,13 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(CommandLine, everyHelpFitsAScreenAndHasAnExample) {
-  for (std::vector<std::string> command :
-       {std::vector<std::string>{}, {"chat"}, {"score"}, {"bench"}, {"doctor"}, {"fill"}}) {
+  for (std::vector<std::string> command : {std::vector<std::string>{},
+                                           {"chat"},
+                                           {"score"},
+                                           {"bench"},
+                                           {"trace"},
+                                           {"doctor"},
+                                           {"fill"}}) {
     command.push_back("--help");
     Finished help = infrun(command);
     EXPECT_EQ(help.code, 0) << help.err;
@@ -52,9 +57,12 @@ TEST(CommandLine, usageErrorsAreOneParagraphAndExitTwo) {
         {"chat", "m.so", "--date", "today"},
         {"score", "m.so"},
         {"score", "m.so", "--text", "a", "--ids", "b"},
+        {"score", "m.so", "--ids", "b", "--raw"},
+        {"score", "m.so", "--text", "a", "--quant", "int4"},
         {"bench"},
         {"bench", "m.so", "-p", "0"},
         {"bench", "m.so", "-r", "0"},
+        {"bench", "m.so", "--no-cache"},
         {"fill", "m.so"},
         {"doctor", "extra"}}) {
     Finished result = infrun(arguments);

@@ -11,6 +11,7 @@
 
 #include "runtime/format/Safetensors.h"
 #include "runtime/session/LogLikelihood.h"
+#include "runtime/tools/score/Score.h"
 #include "tests/runtime/session/FakeModel.h"
 #include "tests/runtime/session/fake_model.h"
 #include "tests/runtime/tools/Process.h"
@@ -124,4 +125,80 @@ TEST_F(ScoreCommand, logitsBeyondEightGigabytesAreRefusedBeforehand) {
                             directory.file("big.safetensors")});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("8.5 GB"));
+}
+
+TEST_F(ScoreCommand, againstItselfNothingIsLost) {
+  const std::string lines = nlohmann::json{{"ids", someTokens(70, 1)}}.dump() + "\n" +
+                            nlohmann::json{{"ids", someTokens(30, 2)}}.dump() + "\n";
+  const std::string ids = text("l.jsonl", lines);
+  const Finished alone = infrun({"score", model, "--ids", ids, "--json"});
+  const Finished result = infrun({"score", model, "--ids", ids, "--against", model, "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out), expected = nlohmann::json::parse(alone.out);
+  EXPECT_EQ(json["perplexity"], expected["perplexity"]);
+  EXPECT_EQ(json["tokens"], 69 + 29);
+  EXPECT_EQ(json["sequences"], 2);
+  const auto &against = json["against"];
+  EXPECT_EQ(against["model"], model);
+  EXPECT_EQ(against["perplexity"], expected["perplexity"]);
+  EXPECT_EQ(against["kl"], 0.0);
+  EXPECT_EQ(against["kl_most"], 0.0);
+  EXPECT_EQ(against["top1_agreement"], 1.0);
+}
+
+TEST_F(ScoreCommand, againstAnotherModelEveryTokenCountsOnce) {
+  FakeOptions options;
+  options.seed = 2;
+  const std::string other = directory.file("other.so");
+  writeFakeModel(other, options);
+  const std::vector<int32_t> ids = someTokens(50, 3); // several turns of 16
+  const std::string file = text("l.jsonl", nlohmann::json{{"ids", ids}}.dump());
+  const Finished result = infrun({"score", model, "--ids", file, "--against", other, "--json",
+                                  "--logits", directory.file("logits.safetensors")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto mine = Model::load(model), reference = Model::load(other);
+  Comparison expected;
+  for (size_t i = 1; i < ids.size(); ++i) {
+    const auto before = std::span<const int32_t>(ids).first(i);
+    expected.add(
+        compareLogits(expectedLogits(*mine, before), expectedLogits(*reference, before), ids[i]));
+  }
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["nll"].get<double>(), expected.model.mean());
+  EXPECT_EQ(json["against"]["nll"].get<double>(), expected.reference.mean());
+  EXPECT_GT(expected.meanDivergence(), 0.1) << "or this compares a model with itself";
+  EXPECT_EQ(json["against"]["kl"].get<double>(), expected.meanDivergence());
+  EXPECT_EQ(json["against"]["top1_agreement"].get<double>(), expected.agreement());
+  EXPECT_EQ(SafetensorsFile::open(directory.file("logits.safetensors")).tensors()[0].shape,
+            (std::vector<uint64_t>{50, FAKE_VOCABULARY}));
+}
+
+TEST_F(ScoreCommand, bothPerplexitiesOfATextAreLabelledRaw) {
+  const Finished result =
+      infrun({"score", model, "--text", text("t.txt", "hello, hello"), "--against", model});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("KL divergence 0.000000"), HasSubstr("100.00 %"),
+                                HasSubstr("raw text; 11 tokens")));
+}
+
+TEST_F(ScoreCommand, ofATextWithSpecialTokensTheyCountAsOne) {
+  const std::string file = text("t.txt", "hello<|end|>");
+  const Finished raw = infrun({"score", model, "--text", file, "--raw", "--json"});
+  ASSERT_EQ(raw.code, 0) << raw.err;
+  EXPECT_EQ(nlohmann::json::parse(raw.out)["tokens"], 5);
+  EXPECT_EQ(nlohmann::json::parse(raw.out)["input"], "text with special tokens");
+  EXPECT_EQ(nlohmann::json::parse(infrun({"score", model, "--text", file, "--json"}).out)["tokens"],
+            11);
+}
+
+TEST_F(ScoreCommand, againstOtherTokensIsRefusedNamingTheFirst) {
+  FakeOptions options;
+  options.change = [](PayloadContents &contents) {
+    contents.tokenizerJson.replace(contents.tokenizerJson.find("<|end|>"), 7, "<|fin|>");
+  };
+  writeFakeModel(directory.file("other.so"), options);
+  const Finished result = infrun({"score", model, "--ids", text("l.jsonl", "{\"ids\": [1, 2]}"),
+                                  "--against", directory.file("other.so")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("token 258"), HasSubstr("vocabularies differ")));
 }
