@@ -13,6 +13,13 @@ using namespace inf::test;
 
 namespace {
 
+/// Nothing ends an answer but its length.
+FakeOptions withoutStops() {
+  FakeOptions options;
+  options.change = [](PayloadContents &contents) { contents.manifest.eosTokens = {}; };
+  return options;
+}
+
 class EngineRequests : public testing::Test {
 protected:
   void open() {
@@ -39,7 +46,6 @@ protected:
     Session session(model, sessionOptions);
     GenerateOptions generate;
     generate.sampling = asked.sampling;
-    generate.sampling.ignoreStops = true;
     generate.maxTokens = asked.maxTokens;
     Generator generator(session, 0, generate);
     std::vector<int32_t> ids;
@@ -49,7 +55,7 @@ protected:
     return ids;
   }
 
-  std::shared_ptr<const Model> model = loadFakeModel();
+  std::shared_ptr<const Model> model = loadFakeModel(withoutStops());
   EngineOptions options = [] {
     EngineOptions made;
     made.sequences = 3;
@@ -78,11 +84,14 @@ TEST_F(EngineRequests, penaltiesAndDryGiveWhatTheGeneratorGivesAlone) {
   all[4].temperature = 1.2f;
   all[4].seed = 9;
   all[4].repetitionPenalty = 1.2f;
-  all[4].logitBias = {{3, 20}, {4, -100}};
+  all[4].logitBias = {{100, 20}, {101, -100}};
   all[5].temperature = 1;
   all[5].seed = 11;
   all[5].topK = 20;
   all[5].presencePenalty = -1;
+  for (SamplingOptions &sampling : all)
+    for (int32_t id = 0; id < 8; ++id) // few tokens: they repeat themselves
+      sampling.logitBias.push_back({id, 30});
   open();
   std::vector<CompletionRequest> asked;
   std::vector<std::shared_ptr<RecordingSink>> sinks;
@@ -94,12 +103,12 @@ TEST_F(EngineRequests, penaltiesAndDryGiveWhatTheGeneratorGivesAlone) {
     sinks.push_back(std::make_shared<RecordingSink>());
     engine->submit(asked[i], sinks[i]);
   }
-  std::vector<int32_t> plain;
   for (size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(sinks[i]->wait().end, CompletionEnd::Length);
     EXPECT_EQ(sinks[i]->tokens(), alone(asked[i])) << i;
     CompletionRequest greedy = asked[i];
     greedy.sampling = {};
+    greedy.sampling.logitBias = asked[i].sampling.logitBias;
     EXPECT_NE(sinks[i]->tokens(), alone(greedy)) << i << ": the options do something";
   }
 }

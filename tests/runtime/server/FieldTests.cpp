@@ -227,14 +227,14 @@ TEST(Log, OneThatFailsOrBlocksStopsNobody) {
   TestServer server(options);
   EXPECT_EQ(server.post("/v1/completions", {{"model", "tiny"}, {"prompt", "a"}}).status, 200u);
   EXPECT_EQ(server.get("/v1/nowhere").status, 404u);
-  std::thread([&] { // the log of another thread than that of input and output
+  std::thread other([&] { // the log of another thread than that of input and output
     server.api->unreadable(400, "test", {"GET", "/health/live", "", {}, "", nullptr});
-  })
-      .detach();
+  });
   while (server.log().empty() || server.log().back().path != "/health/live")
     std::this_thread::sleep_for(milliseconds(1));
   EXPECT_EQ(server.get("/metrics").status, 200u) << "neither ids nor counters wait for it";
   block = false;
+  other.join();
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(server.get("/v1/models").status, 200u);
 }
