@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/check/Parts.h"
+#include "compiler/frontends/ChatTemplate.h"
 #include "compiler/frontends/gguf/Gguf.h"
 #include "runtime/base/Error.h"
 #include "runtime/format/FileInput.h"
@@ -85,7 +86,8 @@ void checkTexts(ModelReport &report, const std::string &tokenizerPath,
   if (templatePath.empty())
     report.notes.push_back("no chat template");
   else if (auto text = readText(report, "chat template", templatePath))
-    checkTemplate(report, templatePath, *text);
+    tryPart(report, "chat template",
+            [&] { checkTemplate(report, templatePath, chatTemplateText(templatePath, *text)); });
 }
 
 /// The files of a directory are known without its description; a model.json names them.
@@ -101,8 +103,9 @@ void checkDirectoryOrJson(ModelReport &report, const CheckOptions &options) {
   else
     report.notes.push_back("tensors and values were not looked at: the description comes first");
   if (directory) {
-    fs::path jinja = path / "chat_template.jinja";
-    checkTexts(report, (path / "tokenizer.json").string(), isThere(jinja) ? jinja.string() : "",
+    std::string chatTemplate;
+    tryPart(report, "chat template", [&] { chatTemplate = findChatTemplate(path.string()); });
+    checkTexts(report, (path / "tokenizer.json").string(), chatTemplate,
                desc ? desc->vocabulary : 0);
   } else if (desc) {
     checkTexts(report, desc->tokenizerPath, desc->chatTemplatePath, desc->vocabulary);

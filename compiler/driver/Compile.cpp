@@ -6,6 +6,7 @@
 
 #include "compiler/driver/Codegen.h"
 #include "compiler/driver/Input.h"
+#include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Stages.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/frontends/gguf/Gguf.h"
@@ -49,8 +50,8 @@ void compileToModel(const CompileOptions &options, const LoadedModel &input, Gen
     decls.push_back(weight.decl);
   std::unique_ptr<WeightSource> source = openWeights(options, input, decls);
   std::vector<uint8_t> library = code.link(options.output);
-  writeModel(library, code.contents(), source.get(), options.output, options.threads,
-             options.progress);
+  const unsigned threads = threadsWithinMemory(options, code.contents().manifest);
+  writeModel(library, code.contents(), source.get(), options.output, threads, options.progress);
 }
 
 } // namespace
@@ -109,6 +110,7 @@ void compile(const CompileOptions &asked) {
   Target target = targetByName(options.target);
   CompileContext context;
   LoadedModel input = loadModel(context, options);
+  requireCompilerMemory(options);
   runStages(context, *input.module, options, target.name,
             options.emit == EmitAs::Mlir ? options.stopAfter : "");
   if (options.emit == EmitAs::Mlir)

@@ -44,6 +44,7 @@ struct CompileOptions {
   int64_t maxRows = 256;
   int64_t maxOutputRows = 0; ///< 0: 64, or maxRows where that is fewer
   unsigned threads = 1;      ///< for packing weights
+  uint64_t maxMemory = 0;    ///< bytes this process may have resident; 0: no limit
   /// Options the user named ("--target"): one that a .mlir input has decided otherwise is refused.
   std::set<std::string> asked;
   Progress progress;                               ///< packing

@@ -5,6 +5,7 @@
 #include "codegen/Target.h"
 #include "compiler/driver/ModelFacts.h"
 #include "compiler/driver/Stages.h"
+#include "compiler/frontends/ChatTemplate.h"
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/frontends/gguf/Gguf.h"
 #include "compiler/import/BuildModel.h"
@@ -122,6 +123,8 @@ void readTexts(const CompileOptions &options, ir::ModelOp model, LoadedModel &lo
     return;
   loaded.tokenizerJson = readNamedFile(options, model.getTokenizer());
   loaded.chatTemplate = readNamedFile(options, model.getChatTemplate());
+  if (!loaded.chatTemplate.empty())
+    loaded.chatTemplate = chatTemplateText(model.getChatTemplate()->str(), loaded.chatTemplate);
   std::string from = options.weights.directory;
   if (from.empty())
     from = model.getWeightsFrom().value_or("").str();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/frontends/ChatTemplate.h"
 #include "compiler/frontends/Limits.h"
 #include "compiler/frontends/Suggest.h"
 #include "compiler/frontends/WeightShapes.h"
@@ -214,7 +215,7 @@ ModelDesc importHuggingFace(const std::string &directory, std::vector<std::strin
   importer.import(model, desc);
   importTokens(model.config, path, desc);
   desc.tokenizerPath = pathIfThere(path / "tokenizer.json");
-  desc.chatTemplatePath = pathIfThere(path / "chat_template.jinja");
+  desc.chatTemplatePath = findChatTemplate(path.string());
   failIfAny(problems);
   validate(desc);
   return desc;

@@ -32,7 +32,7 @@ void runDiff(const DiffFlags &flags) {
          flags.tolerance);
   Trace a = traceOf(flags.a, flags), b = traceOf(flags.b, flags);
   const TraceDiff diff = diffTraces(a, b, flags.tolerance);
-  fmt::print("{}", diffText(diff, a, b));
+  fmt::print("{}", (flags.json ? diffJson : diffText)(diff, a, b));
 }
 
 } // namespace
@@ -46,6 +46,7 @@ void addDiff(CLI::App &app, DiffFlags &flags) {
   command->add_option("--ids", flags.tokens, "token ids: 1,2,3")->delimiter(',');
   command->add_option("--tolerance", flags.tolerance,
                       "share of a stage's largest value that is reported (0.01)");
+  command->add_flag("--json", flags.json, "as JSON");
   command->footer("example: infc diff int8.so int4.so --ids 491,475,258");
   command->callback([&flags] { runDiff(flags); });
 }

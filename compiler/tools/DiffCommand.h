@@ -10,6 +10,7 @@ struct DiffFlags {
   std::string prompt;
   std::vector<int32_t> tokens;
   double tolerance = 1e-2;
+  bool json = false;
 };
 
 /// The subcommand; it runs, and prints, when the arguments are parsed.

@@ -14,6 +14,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Explain.h"
 #include "compiler/driver/Inspect.h"
+#include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Reference.h"
 #include "compiler/driver/Stages.h"
 #include "compiler/tools/DiffCommand.h"
@@ -44,7 +45,7 @@ Progress terminalProgress(const char *what = "packing weights") {
 }
 
 struct CompileFlags {
-  std::string weights, emit = "so";
+  std::string weights, emit = "so", maxMemory;
   std::vector<std::string> without;
   bool quiet = false, noTokenizer = false;
   CompileOptions options;
@@ -74,6 +75,8 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
   command->add_option("--without", flags.without, "leave out an optional stage (fuse-...)");
   command->add_option("--threads", options.threads, "threads that pack weights")
       ->check(CLI::Range(1, 256));
+  command->add_option("--max-memory", flags.maxMemory,
+                      "stay below, or refuse: 300M, 2G, ... (no limit)");
   command->add_flag("-q,--quiet", flags.quiet, "no notes on stderr");
   command->footer("example: infc compile gpt-oss-20b/ --target=avx512 -o gpt-oss-20b.so");
   command->callback([&flags, command] {
@@ -84,6 +87,8 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
         chosen.asked.insert(option);
     chosen.weights = parseWeightsChoice(flags.weights);
     chosen.emit = parseEmit(flags.emit);
+    if (!flags.maxMemory.empty())
+      chosen.maxMemory = parseMemorySize(flags.maxMemory);
     chosen.readsTokenizer = !flags.noTokenizer;
     chosen.readsWeights = chosen.emit == EmitAs::So;
     chosen.without = {flags.without.begin(), flags.without.end()};

@@ -155,4 +155,9 @@ void Checkpoint::read(const std::string &tensor, uint64_t offset, std::span<uint
     std::memcpy(out.data(), place.file->data(*place.tensor).data() + offset, out.size());
 }
 
+void Checkpoint::forget() const {
+  for (const auto &file : impl->files)
+    file->forget();
+}
+
 } // namespace inf

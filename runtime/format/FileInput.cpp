@@ -65,6 +65,11 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   return *this;
 }
 
+void MappedFile::forget() const {
+  if (data) // a hint: where it fails, more stays resident and nothing else happens
+    (void)madvise(const_cast<uint8_t *>(data), size, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data)
     munmap(const_cast<uint8_t *>(data), size);

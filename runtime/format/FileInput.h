@@ -37,6 +37,8 @@ public:
   ~MappedFile();
 
   std::span<const uint8_t> bytes() const { return {data, size}; }
+  /// Its pages leave this process until they are read again. Safe while others read.
+  void forget() const;
 
 private:
   const uint8_t *data = nullptr;

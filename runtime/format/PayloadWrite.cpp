@@ -52,6 +52,29 @@ void packBatch(const Batch &batch, const WeightSource &source, std::vector<uint8
   }
 }
 
+/// Rows of a weight that one unit covers.
+uint64_t unitRows(const PackedWeight &weight) {
+  const PackedLayout layout = weight.spec.layout;
+  if (layout == PackedLayout::Vector || layout == PackedLayout::VectorPairs)
+    return weight.decl.rows;
+  constexpr uint64_t panelRows = 16;
+  return layout == PackedLayout::Panel16Pairs ? 2 * panelRows : panelRows;
+}
+
+/// Bytes of the checkpoint that packing a batch reads, as far as one tensor has them. A transposed
+/// one is read in strips, which touch all pages of an expert.
+uint64_t storedBytes(const Batch &batch) {
+  const WeightDecl &decl = batch.weight->decl;
+  uint64_t most = 0;
+  for (const WeightPart &part : decl.parts) {
+    const uint64_t expert = part.rows * decl.columns;
+    const uint64_t packed = batch.units * unitRows(*batch.weight) * decl.columns;
+    const uint64_t elements = part.transposed ? expert : std::min(decl.experts * expert, packed);
+    most = std::max(most, weightBytes(part.stored, elements));
+  }
+  return most;
+}
+
 /// The parts of the file that come before the weights.
 struct Head {
   std::vector<uint8_t> code; ///< the linked library
@@ -70,6 +93,7 @@ void packInOrder(const Manifest &manifest, const WeightSource &source, unsigned 
       [&](uint64_t i, std::vector<uint8_t> &buffer) { packBatch(batches[i], source, buffer); },
       [&](uint64_t i, const std::vector<uint8_t> &buffer) {
         sink(batches[i], buffer);
+        source.forget();
         if (progress)
           progress(batches[i].offset + buffer.size(), manifest.weightsBytes);
       });
@@ -168,6 +192,19 @@ void writeModel(const std::vector<uint8_t> &code, const PayloadContents &content
   head.header = headerFor(contents, head.manifestJson);
   head.payloadOffset = alignUp(code.size(), payloadAlignment, "size of the code");
   writeFile("linked library", head, checked, source, outPath, threads, progress);
+}
+
+uint64_t packingMemory(const Manifest &manifest, unsigned threads) {
+  constexpr uint64_t ofAThread = uint64_t(1) << 20; // stack and the allocator's own
+  uint64_t buffer = 0, mapped = 0, scratch = 0;
+  for (const Batch &batch : batchesOf(manifest)) {
+    const uint64_t unit = unitRows(*batch.weight) * batch.weight->decl.columns;
+    buffer = std::max(buffer, batch.bytes);
+    mapped = std::max(mapped, storedBytes(batch));
+    scratch = std::max(scratch, 3 * unit * sizeof(float)); // stored, converted, packed
+  }
+  // As many batches as there are buffers are read before pages are given back.
+  return threads * (2 * (buffer + mapped) + scratch + ofAThread);
 }
 
 void packWeights(const Manifest &manifest, const WeightSource &source, std::span<uint8_t> region,

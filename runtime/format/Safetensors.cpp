@@ -181,4 +181,6 @@ std::span<const uint8_t> SafetensorsFile::data(const TensorInfo &tensor) const {
 
 const std::string &SafetensorsFile::path() const { return impl->path; }
 
+void SafetensorsFile::forget() const { impl->file.forget(); }
+
 } // namespace inf

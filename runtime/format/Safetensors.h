@@ -40,6 +40,7 @@ public:
   const TensorInfo *find(std::string_view name) const;
   std::span<const uint8_t> data(const TensorInfo &tensor) const;
   const std::string &path() const;
+  void forget() const; ///< MappedFile::forget
 
 private:
   struct Impl;
@@ -59,6 +60,7 @@ public:
   const TensorInfo *find(std::string_view name) const;
   std::span<const uint8_t> data(std::string_view name) const;
   void read(const std::string &tensor, uint64_t offset, std::span<uint8_t> out) const override;
+  void forget() const override;
 
 private:
   Checkpoint();

@@ -19,6 +19,9 @@ public:
   /// Fails with BadInput when the tensor is unknown or the range lies outside of it.
   /// Safe to call from several threads.
   virtual void read(const std::string &tensor, uint64_t offset, std::span<uint8_t> out) const = 0;
+  /// What was read need not stay resident: a mapped file's pages leave this process (they remain in
+  /// the system's cache). May be called while others read.
+  virtual void forget() const {}
 };
 
 /// Random finite weights: every byte is a function of (seed, tensor name, offset) alone, so any

@@ -24,6 +24,14 @@ std::string gigabytes(uint64_t bytes) {
   return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
 }
 
+LoadChoice mapSlowly(std::string reason, std::string_view filesystem, std::string_view advice) {
+  return {
+      LoadMode::Map, false, std::move(reason),
+      fmt::format("the weights are mapped from {}, which gives a few pages at a time: expect slow "
+                  "steps. {}",
+                  filesystem, advice)};
+}
+
 } // namespace
 
 std::optional<LoadMode> parseLoadMode(std::string_view text) {
@@ -37,7 +45,7 @@ std::optional<LoadMode> parseLoadMode(std::string_view text) {
 }
 
 LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool runsForLong,
-                      const SystemRoot &system) {
+                      const SystemRoot &system, std::string_view slowFilesystem) {
   const std::optional<uint64_t> available = availableMemoryBytes(system);
   const bool fits = !available || *available / 5 * 4 >= weightsBytes;
   const bool dropCache = available && *available / 2 < weightsBytes;
@@ -45,19 +53,31 @@ LoadChoice chooseLoad(std::optional<LoadMode> asked, uint64_t weightsBytes, bool
     fail(ErrorCode::Machine,
          "--load=copy needs {} of memory for the weights, {} are available. Use --load=map.",
          gigabytes(weightsBytes), gigabytes(*available));
+  if (asked == LoadMode::Map && !slowFilesystem.empty())
+    return mapSlowly("as --load says", slowFilesystem, "Use --load=copy, or a local disk.");
   if (asked)
-    return {*asked, dropCache, "as --load says"};
+    return {*asked, dropCache, "as --load says", {}};
+  if (!slowFilesystem.empty() && !fits)
+    return mapSlowly(
+        fmt::format("mapped: a copy of {} would leave less than a fifth of the {} available",
+                    gigabytes(weightsBytes), gigabytes(*available)),
+        slowFilesystem, "Move the file to a local disk.");
+  if (!slowFilesystem.empty())
+    return {
+        LoadMode::Copy, dropCache, fmt::format("copied: {} is slow to map", slowFilesystem), {}};
   if (!runsForLong)
-    return {LoadMode::Map, false, "mapped: starts at once"};
+    return {LoadMode::Map, false, "mapped: starts at once", {}};
   if (weightsBytes < trifle)
-    return {LoadMode::Map, false, "mapped: there are few"};
+    return {LoadMode::Map, false, "mapped: there are few", {}};
   if (!hasHugePages(system))
-    return {LoadMode::Map, false, "mapped: this system gives no huge pages to copy into"};
+    return {LoadMode::Map, false, "mapped: this system gives no huge pages to copy into", {}};
   if (!fits)
-    return {LoadMode::Map, false,
+    return {LoadMode::Map,
+            false,
             fmt::format("mapped: a copy of {} would leave less than a fifth of the {} available",
-                        gigabytes(weightsBytes), gigabytes(*available))};
-  return {LoadMode::Copy, dropCache, "copied into huge pages: they stream faster"};
+                        gigabytes(weightsBytes), gigabytes(*available)),
+            {}};
+  return {LoadMode::Copy, dropCache, "copied into huge pages: they stream faster", {}};
 }
 
 } // namespace inf

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/loader/CheckCode.h"
+#include "runtime/loader/Filesystem.h"
 
 namespace inf {
 namespace {
@@ -78,7 +79,9 @@ Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer>
              const LoadOptions &options)
     : modelPath(path), payload(std::move(info)), textTokenizer(std::move(tokenizer)),
       table(loadCode(path)),
-      choice(chooseLoad(options.mode, payload.header.weightsBytes, options.runsForLong)),
+      choice(
+          chooseLoad(options.mode, payload.header.weightsBytes, options.runsForLong, {},
+                     slowToMap(options.filesystem ? *options.filesystem : filesystemType(path)))),
       placement(placementFor(payload.manifest, choice, options)),
       weightMemory(loadWeights(path, payload, choice, placement, options)) {
   checkCode(code(), payload, path);
@@ -92,8 +95,10 @@ std::shared_ptr<const Model> Model::fromMemory(MemoryModel model) {
 Model::Model(MemoryModel model, std::optional<Tokenizer> tokenizer)
     : modelPath(std::move(model.name)), payload(std::move(model.payload)),
       textTokenizer(std::move(tokenizer)),
-      table(std::move(model.code)), choice{LoadMode::Copy, false,
-                                           "packed into memory: there is no file of them"},
+      table(std::move(model.code)), choice{LoadMode::Copy,
+                                           false,
+                                           "packed into memory: there is no file of them",
+                                           {}},
       weightMemory(std::move(model.weights)) {
   checkCode(code(), payload, modelPath);
 }

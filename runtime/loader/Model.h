@@ -23,6 +23,7 @@ struct LoadOptions {
   std::optional<MachineFacts> machine; ///< stands in for this machine (tests)
   std::optional<LoadMode> mode;        ///< nullopt: by chooseLoad's rule
   bool runsForLong = false;            ///< for that rule
+  std::optional<uint64_t> filesystem;  ///< stands in for the type of the file's (tests)
   unsigned threads = 1;                ///< that copy weights
   /// Where the threads of the steps run: copied weights lie on the node of those that read them.
   /// Empty: threads are not bound, or no placement is wanted. [threads of the steps]

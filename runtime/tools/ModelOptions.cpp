@@ -83,6 +83,8 @@ std::shared_ptr<const Model> loadModel(const ModelOptions &options, const Thread
       isModelSource(options.path)
           ? compileAndLoad(jitOptions(options.compile, options.path, load, options.verbose))
           : Model::load(options.path, load);
+  if (!model->loadChoice().warning.empty())
+    notice("warning: " + model->loadChoice().warning);
   if (options.verbose)
     notice(fmt::format("weights {}", model->loadChoice().reason));
   if (options.numa == "report")

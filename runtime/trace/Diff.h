@@ -37,5 +37,8 @@ TraceDiff diffTraces(Trace &a, Trace &b, double tolerance);
 
 /// What differs, first to last, in a few lines.
 std::string diffText(const TraceDiff &diff, const Trace &a, const Trace &b);
+/// All points; `first_difference` and `first_above` are indices of them, or null. What is infinite
+/// is null.
+std::string diffJson(const TraceDiff &diff, const Trace &a, const Trace &b);
 
 } // namespace inf

@@ -64,9 +64,11 @@ Finished run(const std::string &program, const Arguments &arguments, const RunLi
     _exit(127);
   }
   int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid)
+  rusage usage = {};
+  if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
     fail(ErrorCode::Io, "running {} failed: {}", program, errnoText(errno));
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.text(), err.text()};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.text(), err.text(),
+          uint64_t(usage.ru_maxrss) * 1024};
 }
 
 Finished infc(const Arguments &arguments, const RunLimits &limits) {

@@ -11,6 +11,8 @@ namespace inf::test {
 struct Finished {
   int code = -1; ///< exit code; 128 + signal when a signal ended it
   std::string out, err;
+  uint64_t peakBytes =
+      0; ///< most resident memory, mapped files and the moment before exec included
 };
 
 struct RunLimits {

@@ -168,6 +168,26 @@ TEST(Diff, ofInt8AndInt4TheFirstProductIsNamed) {
   EXPECT_THAT(finished.out, HasSubstr("first above 0.01: layer 0, "));
 }
 
+TEST(Diff, asJsonHasTheNumbersOfEveryPoint) {
+  const std::string int8 = tinyDefault("avx2");
+  const std::string int4 = tinyDefault("avx2", {"--quant=int4"});
+  const Finished finished = infc({"diff", int8, int4, ids, "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const auto json = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(json["tokens"].size(), 5u);
+  EXPECT_NE(json["a"]["build_id"], json["b"]["build_id"]);
+  const auto &first = json["points"][json["first_difference"].get<size_t>()];
+  EXPECT_EQ(first["layer"], 0);
+  EXPECT_EQ(first["name"], "sliding/qkv");
+  EXPECT_GT(first["relative"].get<double>(), 0);
+  EXPECT_NE(first["first"]["a"], first["first"]["b"]);
+  EXPECT_LE(json["first_difference"], json["first_above"]);
+  const auto same = nlohmann::json::parse(infc({"diff", int8, int8, ids, "--json"}).out);
+  EXPECT_TRUE(same["first_difference"].is_null());
+  for (const auto &point : same["points"])
+    EXPECT_TRUE(point["same_bits"].get<bool>() && point["first"].is_null()) << point;
+}
+
 TEST(Diff, ofOneLayerQuantizedOtherwiseTheLayerIsNamed) {
   const std::string path = tinyDefault("avx2");
   const std::string other =

@@ -67,6 +67,8 @@ public:
   const std::map<std::string, GgufTensor, std::less<>> &tensors() const { return byName; }
   const GgufTensor *findTensor(std::string_view name) const;
 
+  void forget() const { file.forget(); } ///< MappedFile::forget
+
 private:
   std::string filePath;
   MappedFile file;

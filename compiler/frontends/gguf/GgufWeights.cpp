@@ -109,6 +109,8 @@ public:
       readRows(view, offset, out);
   }
 
+  void forget() const override { file->forget(); }
+
 private:
   const std::shared_ptr<const GgufFile> file;
   std::map<std::string, View> views;

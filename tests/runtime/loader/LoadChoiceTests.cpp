@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/loader/Filesystem.h"
 #include "runtime/loader/LoadChoice.h"
 #include "tests/runtime/cpu/FakeRoot.h"
 #include "tests/runtime/format/TestSupport.h"
@@ -66,6 +67,37 @@ TEST(LoadChoice, whatIsAskedForIsDoneOrRefused) {
   EXPECT_EQ(chooseLoad(LoadMode::Map, 50 * gigabyte, true, root.system()).mode, LoadMode::Map);
   expectFailure(ErrorCode::Machine, {"--load=copy", "25.0 GB", "20.5 GB", "--load=map"},
                 [&] { chooseLoad(LoadMode::Copy, 25 * gigabyte, true, root.system()); });
+}
+
+TEST(LoadChoice, whereMappingIsSlowTheFileIsCopiedWheneverItFits) {
+  FakeRoot root;
+  setMachine(root, "20000000", "always madvise [never]");
+  const auto choose = [&](std::optional<LoadMode> asked, uint64_t bytes) {
+    return chooseLoad(asked, bytes, false, root.system(), "9p");
+  };
+  const LoadChoice fits = choose(std::nullopt, 10 * gigabyte);
+  EXPECT_EQ(fits.mode, LoadMode::Copy);
+  EXPECT_THAT(fits.reason, HasSubstr("9p"));
+  EXPECT_EQ(fits.warning, "");
+  EXPECT_EQ(choose(std::nullopt, 1000).mode, LoadMode::Copy) << "however few";
+  const LoadChoice tooLarge = choose(std::nullopt, 18 * gigabyte);
+  EXPECT_EQ(tooLarge.mode, LoadMode::Map);
+  EXPECT_THAT(tooLarge.warning, HasSubstr("9p"));
+  EXPECT_THAT(tooLarge.warning, HasSubstr("local disk"));
+  const LoadChoice asked = choose(LoadMode::Map, gigabyte);
+  EXPECT_EQ(asked.mode, LoadMode::Map);
+  EXPECT_THAT(asked.warning, HasSubstr("--load=copy"));
+  EXPECT_EQ(choose(LoadMode::Copy, gigabyte).warning, "");
+}
+
+TEST(LoadChoice, filesystemsThatAreSlowToMapAreKnownByTheirType) {
+  EXPECT_EQ(slowToMap(0x01021997), "9p");
+  EXPECT_EQ(slowToMap(0x53464846), "drvfs");
+  EXPECT_EQ(slowToMap(0x65735546), "fuse");
+  for (const uint64_t local : {0xef53u, 0x9123683eu, 0x58465342u, 0x01021994u}) // ext4, btrfs, ...
+    EXPECT_EQ(slowToMap(local), "") << local;
+  EXPECT_EQ(filesystemType("/proc"), 0x9fa0u);
+  EXPECT_EQ(filesystemType("/nowhere/at/all"), 0u);
 }
 
 TEST(LoadChoice, whatTheGroupHasTakenAlreadyIsNotThere) {
