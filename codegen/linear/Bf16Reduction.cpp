@@ -23,6 +23,7 @@ namespace {
 
 /// As for q8 rows (IntegerReduction.cpp): fetched into the second level cache two pages ahead.
 constexpr int prefetchBytes = 8704;
+constexpr unsigned fewestRowsToPrefetch = 2;
 constexpr uint32_t upperHalf = 0xFFFF0000u;
 /// MXCSR: nearest, all exceptions masked; and with denormals taken for zero, as operands and sums.
 constexpr uint32_t stepMxcsr = 0x1F80, zeroDenormals = 0x8040;
@@ -146,7 +147,7 @@ private:
 
   void pair(PairDots &dots, const Tiles &totals) {
     const auto panels = static_cast<unsigned>(totals.size());
-    prefetch(panels);
+    prefetch(static_cast<unsigned>(totals[0].size()), panels);
     for (unsigned panel = 0; panel < panels; ++panel)
       dots.loadWeights(panel, context.panelAt(panel));
     for (unsigned r = 0; r < totals[0].size(); ++r) {
@@ -158,7 +159,9 @@ private:
     context.a.add(context.cursor, lineBytes);
   }
 
-  void prefetch(unsigned panels) {
+  void prefetch(unsigned rows, unsigned panels) {
+    if (rows < fewestRowsToPrefetch)
+      return;
     if (panels == 1)
       return context.a.prefetcht1(context.a.ptr[context.cursor + prefetchBytes]);
     for (unsigned panel = 0; panel < panels; ++panel)
