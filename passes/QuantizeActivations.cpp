@@ -25,6 +25,11 @@ OpOperand *inputOf(Operation *op) {
       .Default(static_cast<OpOperand *>(nullptr));
 }
 
+/// A router's choice is a comparison, which the smallest error can turn, and its matrix is small.
+bool feedsRouter(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ir::RouterTopKOp>(user); });
+}
+
 /// The form in which the product of `op` reads `x`: its type where that is f32.
 RankedTensorType formOf(ir::ModelOp model, Operation *op, Value x) {
   std::vector<ir::WeightOp> weights = weightsBehind(model, kernelWeight(op));
@@ -35,7 +40,7 @@ RankedTensorType formOf(ir::ModelOp model, Operation *op, Value x) {
   };
   if (all([](ir::Format format) { return ir::isBlockFormat(format); }))
     return ir::q8Type(x.getType());
-  if (model.getActivations() == "bf16" &&
+  if (model.getActivations() == "bf16" && !feedsRouter(op) &&
       all([](ir::Format format) { return format == ir::Format::BF16; }))
     return ir::bf16Type(x.getType());
   return cast<RankedTensorType>(x.getType());

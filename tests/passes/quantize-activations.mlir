@@ -40,6 +40,15 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
     inf.yield %y : tensor<?x32xf32>
   }
 
+  // A router's logits are compared: its rows stay floats.
+  // BF16: inf.block @router(%[[X:.*]]: tensor<?x32xf32>
+  // BF16-NEXT: inf.linear %[[X]], %d
+  inf.block @router(%x: tensor<?x32xf32>, %d: !inf.weight<[32, 32]> {inf.slot = "d"}) -> tensor<?x32xf32> {
+    %y = inf.linear %x, %d : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
+    %i, %p = inf.router_topk %y top 2 : (tensor<?x32xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+    inf.yield %x : tensor<?x32xf32>
+  }
+
   // CHECK: inf.step
   // CHECK: %[[O:.*]] = inf.output_rows
   // CHECK-NEXT: %[[Q:.*]] = inf.quantize_activation %[[O]]
@@ -50,7 +59,8 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
     %x = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[4, 32]>) -> tensor<?x32xf32>
     %y = inf.layer 0 @shares(%x) kv_slot 0 weights [@b, @d] : tensor<?x32xf32>
     %z = inf.layer 1 @norm_between(%y) kv_slot 0 weights [@n, @b] : tensor<?x32xf32>
-    %o = inf.output_rows %z : tensor<?x32xf32>
+    %r = inf.layer 2 @router(%z) kv_slot 0 weights [@d] : tensor<?x32xf32>
+    %o = inf.output_rows %r : tensor<?x32xf32>
     %h = inf.use @h : <[4, 32]>
     %l = inf.lm_head %o, %h : (tensor<?x32xf32>, !inf.weight<[4, 32]>) -> tensor<?x4xf32>
     inf.yield %o, %l : tensor<?x32xf32>, tensor<?x4xf32>
