@@ -99,6 +99,10 @@ public:
     return assembler.ptr[assembler.rip + assembler.constant(std::vector<uint32_t>(8, bits))];
   }
 
+  void bitAnd(const Xbyak::Ymm &x, uint32_t bits) override {
+    assembler.vpand(x, x, constantOperand(bits));
+  }
+
 protected:
   void mxfp4Values(const Lanes16 &to, const Lanes16 &table, const Address &line,
                    unsigned shift) override {
@@ -112,10 +116,6 @@ protected:
       assembler.vpand(sign, sign, constantOperand(signBit));
       assembler.vpor(value, value, sign);
     }
-  }
-
-  void bitAnd(const Xbyak::Ymm &x, uint32_t bits) override {
-    assembler.vpand(x, x, constantOperand(bits));
   }
 
   /// Lanes 8 apart are the two registers; only the first half is folded on.

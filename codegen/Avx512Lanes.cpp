@@ -91,6 +91,10 @@ public:
     return assembler.ptr_b[assembler.rip + assembler.constant({bits})];
   }
 
+  void bitAnd(const Xbyak::Ymm &x, uint32_t bits) override {
+    assembler.vpandd(x, x, constantOperand(bits));
+  }
+
 protected:
   void mxfp4Values(const Lanes16 &to, const Lanes16 &table, const Address &line,
                    unsigned shift) override {
@@ -100,10 +104,6 @@ protected:
     else
       assembler.vpsrld(value, assembler.ptr[line], static_cast<uint8_t>(shift));
     assembler.vpermps(value, value, table.parts[0]);
-  }
-
-  void bitAnd(const Xbyak::Ymm &x, uint32_t bits) override {
-    assembler.vpandd(x, x, constantOperand(bits));
   }
 
   void foldHalves(const Lanes16 &x, Fold fold) override {

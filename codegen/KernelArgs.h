@@ -21,6 +21,13 @@ namespace inf {
 ///          x), then total = fma(chain, scale, total), from 0; int4a: then total = fma(minimum,
 ///          sum of x, total), the sum in ascending k from 0. mxfp4: scale = 2^(byte - 127), byte
 ///          0..254.
+///   bf16 input, bf16 weights: one chain from 0 over pairs of columns, k = 0, 2, 4, ...:
+///          total = fma(W[k+1], x[k+1], total);  total = fma(W[k], x[k], total);  the odd column
+///          first, each sum rounded to nearest even; beside a last odd column are zeros. Denormal
+///          x, W and sums count as 0 of their sign, before and after each fma. That is what
+///          vdpbf16ps does whatever MXCSR says (found out on Zen 4, all classes of numbers, and as
+///          the architecture's manual has it), and FMAs with DAZ and FTZ set: kernels without it
+///          set these for the reduction alone, and leave MXCSR as the step has it.
 ///   q8 input, weights in a block format: per block of 32 columns the exact integer
 ///          c = sum of code * q, mxfp4 codes counted twice (-12..12), then
 ///          total = fma(float(c), w * a, total), from 0, with the block's scales w of the weight
@@ -29,11 +36,11 @@ namespace inf {
 /// Neither weights nor x are read behind their end. y may equal residual (in place). Padding
 /// outputs of the last panel are written too: rows of buffers are padded to 16 floats.
 struct LinearArgs {
-  const uint8_t *weights;       ///< first panel (or pair)
-  const void *const *x;         ///< [rows] -> f32 [columns], or a q8 row (abi/ActivationRows.h)
-  float *const *y;              ///< [rows] -> first output of the slice
-  const float *bias;            ///< slice of the packed vector: 16 a panel (32 a pair: gate, up)
-  const float *scale;           ///< likewise
+  const uint8_t *weights; ///< first panel (or pair)
+  const void *const *x;   ///< [rows] -> f32 [columns], or a q8 or bf16 row (abi/ActivationRows.h)
+  float *const *y;        ///< [rows] -> first output of the slice
+  const float *bias;      ///< slice of the packed vector: 16 a panel (32 a pair: gate, up)
+  const float *scale;     ///< likewise
   const float *const *addend;   ///< [rows] -> as bias, per row
   const float *const *residual; ///< [rows] -> first output of the slice
   int64_t rows;                 ///< >= 1, any

@@ -15,9 +15,9 @@ constexpr std::string_view linearPrefix = "inf_linear_";
 constexpr std::string_view attentionPrefix = "inf_attention_";
 
 /// In the order of KernelIsa and of InputFormat.
-constexpr std::array<std::string_view, 6> isaNames = {"avx2",       "avxvnni",    "avx512",
-                                                      "avx512vnni", "avx512vbmi", "amx"};
-constexpr std::array<std::string_view, 2> inputNames = {"f32", "q8"};
+constexpr std::array<std::string_view, 7> isaNames = {
+    "avx2", "avxvnni", "avx512", "avx512vnni", "avx512vbmi", "avx512bf16", "amx"};
+constexpr std::array<std::string_view, 3> inputNames = {"f32", "q8", "bf16"};
 
 std::string_view activationSuffix(Activation activation) {
   switch (activation) {
@@ -72,8 +72,12 @@ bool eatFormat(std::string_view &text, WeightFormat &format) {
 }
 
 bool eatInputs(std::string_view &text, InputFormat &inputs) {
-  inputs = text.starts_with("q8") ? InputFormat::Q8 : InputFormat::F32;
-  return eat(text, inputFormatName(inputs));
+  for (size_t i = 0; i < inputNames.size(); ++i)
+    if (eat(text, inputNames[i])) {
+      inputs = static_cast<InputFormat>(i);
+      return true;
+    }
+  return false;
 }
 
 /// The isa is all that is left of the text.

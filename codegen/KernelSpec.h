@@ -20,16 +20,17 @@ namespace inf {
 enum class KernelOp { Linear, Attention };
 /// What a generator writes for: registers (ymm, or zmm from Avx512 on) and the integer dot product;
 /// the exact feature bits follow from the whole spec. Kernels without an integer dot product come
-/// for Avx2 and Avx512 only.
+/// for Avx2 and Avx512 only, those for bf16 rows for Avx512Bf16 too.
 ///   Avx2, Avx512         vpmaddubsw and vpmaddwd
 ///   AvxVnni, Avx512Vnni  vpdpbusd
 ///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb
+///   Avx512Bf16           vdpbf16ps, for bf16 rows alone
 ///   Amx                  tdpbssd on tiles of 16 rows; for few rows what Avx512Vnni does
-enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi, Amx };
+enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi, Avx512Bf16, Amx };
 constexpr bool isWide(KernelIsa isa) { return isa >= KernelIsa::Avx512; }
 enum class Activation { None, Swiglu, SwigluClamped };
 /// How a product reads its input rows: as floats, or as runtime/abi/ActivationRows.h has them.
-enum class InputFormat { F32, Q8 };
+enum class InputFormat { F32, Q8, BF16 };
 
 /// As they stand in a kernel's name.
 std::string_view kernelIsaName(KernelIsa isa);
@@ -40,10 +41,12 @@ struct KernelSpec {
   KernelIsa isa = KernelIsa::Avx2;
 
   // Linear
-  WeightFormat weights = WeightFormat::F32; ///< packed as panel16, or panel16_pairs with swiglu
+  /// Packed as panel16, or panel16_pairs with swiglu; for bf16 rows as panel16_by2 and
+  /// panel16_pairs_by2.
+  WeightFormat weights = WeightFormat::F32;
   InputFormat inputs = InputFormat::F32;
-  /// Widest row tile in registers. Every smaller power of two is a body too; with q8 rows, every
-  /// smaller number.
+  /// Widest row tile in registers. Every smaller power of two is a body too; with q8 or bf16
+  /// rows, every smaller number.
   unsigned rows = 1;
   bool bias = false, scale = false, addend = false, residual = false;
   Activation activation = Activation::None;
@@ -61,7 +64,8 @@ std::string kernelSymbol(const KernelSpec &spec);
 std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
 /// nullopt when the generators can build it, else why not, in a sentence: rows beyond the register
 /// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without, 16
-/// on AMX); q8 rows with dense weights; f32 rows or attention on an isa other than avx2 and avx512;
+/// on AMX; bf16: 6 on AVX-512, 4 on AVX2); q8 rows with dense weights; bf16 rows with others than
+/// bf16; f32 rows or attention on an isa other than avx2 and avx512;
 /// vbmi for other weights than mxfp4; head_dim not a multiple of 8 up to 256; group beyond 16;
 /// block tokens not a power of two from 16 to 4096; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);

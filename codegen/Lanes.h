@@ -120,6 +120,7 @@ public:
   /// Those of one register: the lanes of `part`.
   void loadScales(const Xbyak::Ymm &to, WeightFormat format, const Address &scales, unsigned part);
 
+  virtual void bitAnd(const Xbyak::Ymm &x, uint32_t bits) = 0; ///< in every lane
   /// An operand that is `bits` in every lane.
   virtual Xbyak::Address constantOperand(uint32_t bits) = 0;
   unsigned partCount() const { return isWide(assembler.isa) ? 1 : 2; }
@@ -132,7 +133,6 @@ protected:
   Xbyak::Address constantOperand(float value);
   virtual void mxfp4Values(const Lanes16 &to, const Lanes16 &table, const Address &line,
                            unsigned shift) = 0;
-  virtual void bitAnd(const Xbyak::Ymm &x, uint32_t bits) = 0; ///< in every lane
   enum class Fold { Add, Max };
   /// Lane i of the first register becomes lane i folded with lane i + 8.
   virtual void foldHalves(const Lanes16 &x, Fold fold) = 0;

@@ -13,7 +13,9 @@ int64_t floatRowBytes(int64_t features) { return alignTo(features, rowPadding) *
 
 int64_t vectorBytes(Value value) {
   int64_t features = ir::featuresOf(value);
-  return ir::isQuantized(value) ? int64_t(q8RowBytes(uint64_t(features))) : floatRowBytes(features);
+  if (ir::isBf16(value))
+    return int64_t(bf16RowBytes(uint64_t(features)));
+  return ir::isQ8(value) ? int64_t(q8RowBytes(uint64_t(features))) : floatRowBytes(features);
 }
 
 int64_t rowBytes(Value value) {
@@ -70,9 +72,9 @@ Scratch scratchOf(Operation *op, int64_t maxRows) {
     if (norm && partition)
       scratch.normedRows = take(partition.getRowTile() * vectorBytes(x));
   };
-  /// f32 rows that a stage makes before it stores them as q8.
+  /// f32 rows that a stage makes before it stores them rounded.
   auto takeOutputs = [&](Value result) {
-    if (ir::isQuantized(result) && partition)
+    if (ir::isRounded(result) && partition)
       scratch.outputs = take(partition.getRowTile() * floatRowBytes(ir::featuresOf(result)));
   };
   auto takePairs = [&](Value weight, Value experts) {

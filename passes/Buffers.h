@@ -20,8 +20,8 @@ constexpr int64_t alignTo(int64_t value, int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-/// Bytes between two rows of a buffer: f32 features, padded, or a q8 row. [r, k, f] has k such
-/// vectors per row.
+/// Bytes between two rows of a buffer: f32 features, padded, or a q8 or bf16 row. [r, k, f] has k
+/// such vectors per row.
 int64_t rowBytes(mlir::Value value);
 /// Bytes between two of the k vectors of one row of a [r, k, f] buffer.
 int64_t vectorBytes(mlir::Value value);
@@ -44,7 +44,7 @@ mlir::Value inPlaceOperand(mlir::Operation *op);
 /// Bytes of scratch per thread that `op` works in, and where its parts begin.
 struct Scratch {
   int64_t normedRows = 0; ///< [row_tile][padded features] f32: rows after the norm prologue
-  int64_t outputs = 0;    ///< [row_tile][padded features] f32: outputs before they become q8
+  int64_t outputs = 0;    ///< [row_tile][padded features] f32: outputs before they are rounded
   int64_t counts = 0;     ///< [experts + 1] i32: where each expert's pairs begin
   int64_t pairs = 0;      ///< [rows * k] i32: pair indices, sorted by expert
   int64_t bytes = 0;

@@ -22,12 +22,22 @@ Activation activationOf(std::optional<ir::ActivationAttr> attribute) {
                                                             : Activation::SwigluClamped;
 }
 
-/// Whether the rows that the product of `op` reads are q8. (A router's are its own norm's.)
-bool productReadsQ8(Operation *op) {
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<ir::LinearOp, ir::QkvOp, ir::ExpertUpOp, ir::ExpertDownOp, ir::LmHeadOp>(
-          [](auto o) { return ir::isQuantized(o.getX()); })
-      .Default(false);
+/// What the rows are that the product of `op` reads. (A router's are its own norm's.)
+InputFormat productInputs(Operation *op) {
+  return llvm::TypeSwitch<Operation *, InputFormat>(op)
+      .Case<ir::LinearOp, ir::QkvOp, ir::ExpertUpOp, ir::ExpertDownOp, ir::LmHeadOp>([](auto o) {
+        if (ir::isBf16(o.getX()))
+          return InputFormat::BF16;
+        return ir::isQ8(o.getX()) ? InputFormat::Q8 : InputFormat::F32;
+      })
+      .Default(InputFormat::F32);
+}
+
+/// Kernels that multiply pairs of columns have them side by side.
+ir::Layout matrixLayout(Operation *op, bool gateAndUp) {
+  if (productInputs(op) == InputFormat::BF16)
+    return gateAndUp ? ir::Layout::Panel16PairsBy2 : ir::Layout::Panel16By2;
+  return gateAndUp ? ir::Layout::Panel16Pairs : ir::Layout::Panel16;
 }
 
 } // namespace
@@ -40,13 +50,13 @@ std::vector<WeightUse> weightUses(Operation *op) {
       .Case([&](ir::RmsNormOp o) { add(uses, o.getWeight(), Layout::Vector); })
       .Case([&](ir::LinearOp o) {
         bool pairs = bool(o.getActivation());
-        add(uses, o.getWeight(), pairs ? Layout::Panel16Pairs : Layout::Panel16);
+        add(uses, o.getWeight(), matrixLayout(op, pairs));
         add(uses, o.getBias(), pairs ? Layout::VectorPairs : Layout::Vector);
         add(uses, o.getScale(), pairs ? Layout::VectorPairs : Layout::Vector);
         add(uses, o.getNorm(), Layout::Vector);
       })
       .Case([&](ir::QkvOp o) {
-        add(uses, o.getWeight(), Layout::Panel16);
+        add(uses, o.getWeight(), matrixLayout(op, false));
         for (Value vector : {o.getBias(), o.getNorm(), o.getQNorm(), o.getKNorm()})
           add(uses, vector, Layout::Vector);
       })
@@ -57,14 +67,14 @@ std::vector<WeightUse> weightUses(Operation *op) {
       })
       .Case([&](ir::AttentionOp o) { add(uses, o.getSinks(), Layout::Vector); })
       .Case([&](ir::ExpertUpOp o) {
-        add(uses, o.getWeight(), Layout::Panel16Pairs);
+        add(uses, o.getWeight(), matrixLayout(op, true));
         add(uses, o.getBias(), Layout::VectorPairs);
       })
       .Case([&](ir::ExpertDownOp o) {
-        add(uses, o.getWeight(), Layout::Panel16);
+        add(uses, o.getWeight(), matrixLayout(op, false));
         add(uses, o.getBias(), Layout::Vector);
       })
-      .Case([&](ir::LmHeadOp o) { add(uses, o.getWeight(), Layout::Panel16); });
+      .Case([&](ir::LmHeadOp o) { add(uses, o.getWeight(), matrixLayout(op, false)); });
   return uses;
 }
 
@@ -89,7 +99,7 @@ std::optional<KernelSpec> kernelDemand(ir::ModelOp model, Operation *op) {
   if (!kernelWeight(op))
     return std::nullopt;
   spec.op = KernelOp::Linear;
-  spec.inputs = productReadsQ8(op) ? InputFormat::Q8 : InputFormat::F32;
+  spec.inputs = productInputs(op);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ir::LinearOp o) {
         spec.bias = bool(o.getBias());

@@ -23,7 +23,9 @@ static_assert(int(ir::Layout::Vector) == int(PackedLayout::Vector) &&
               int(ir::Layout::VectorPairs) == int(PackedLayout::VectorPairs) &&
               int(ir::Layout::Rows) == int(PackedLayout::Rows) &&
               int(ir::Layout::Panel16) == int(PackedLayout::Panel16) &&
-              int(ir::Layout::Panel16Pairs) == int(PackedLayout::Panel16Pairs));
+              int(ir::Layout::Panel16Pairs) == int(PackedLayout::Panel16Pairs) &&
+              int(ir::Layout::Panel16By2) == int(PackedLayout::Panel16By2) &&
+              int(ir::Layout::Panel16PairsBy2) == int(PackedLayout::Panel16PairsBy2));
 
 /// A weight operand and the layout its reader needs.
 struct WeightUse {

@@ -16,14 +16,20 @@ namespace {
 
 /// Rows worked on between two passes over a thread's slice of a weight. In f32, 8 rows of 2880 are
 /// 92 KB and stay in a 512 KB L2 beside the panel being streamed; in q8, 128 rows are 460 KB and do
-/// as well where the L2 has 1 MB, and the weights are read from memory a sixteenth as often.
-constexpr int64_t floatRowTile = 8, q8RowTile = 128;
+/// as well where the L2 has 1 MB, and the weights are read from memory a sixteenth as often; as
+/// many bytes of bf16 are 64 rows.
+constexpr int64_t floatRowTile = 8, bf16RowTile = 64, q8RowTile = 128;
 
-int64_t rowTileFor(Value x) { return ir::isQuantized(x) ? q8RowTile : floatRowTile; }
+int64_t rowTileFor(Value x) {
+  if (ir::isBf16(x))
+    return bf16RowTile;
+  return ir::isQ8(x) ? q8RowTile : floatRowTile;
+}
 
-/// A panel is 16 outputs; a thread's slice is whole panels, and whole blocks of a q8 result.
+/// A panel is 16 outputs; a thread's slice is whole panels, and whole blocks of a q8 result, or
+/// whole cache lines of a bf16 one.
 int64_t outputGrain(Value result) {
-  return ir::isQuantized(result) ? ir::q8Block : int64_t(panelRows);
+  return ir::isRounded(result) ? ir::q8Block : int64_t(panelRows);
 }
 
 } // namespace

@@ -15,13 +15,13 @@ def Quantize : Pass<"inf-quantize", "::inf::ir::ModelOp"> {
     The policy (passes/QuantPolicy.h) names a format for matrices that are stored in floats and that
     products stream, and rules for weights by name. Embeddings and routers keep theirs; vectors are
     f32; `none` keeps what the checkpoint holds, and parts of differing formats meet in f32.
-    The model's `activations` says what products of block formats are to read.
+    The model's `activations` says what products are to read.
     What is already on a weight or on the model, set by hand, stays.
   }];
   let options = [Option<"policy", "policy", "std::string", "\"none\"",
                         "none, bf16, int8, int4, int4a, and PATTERN=FORMAT, separated by commas">,
                  Option<"activations", "activations", "std::string", "\"f32\"",
-                        "what products of block formats read: q8 or f32">];
+                        "what products read that can: f32, q8 or bf16">];
 }
 
 def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
@@ -29,11 +29,12 @@ def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
 }
 
 def QuantizeActivations : Pass<"inf-quantize-activations", "::inf::ir::ModelOp"> {
-  let summary = "products of weights in block formats read their rows in int8 (always runs)";
+  let summary = "products of weights in blocks read their rows in int8, of bf16 in bf16 (always runs)";
   let description = [{
     before: y = linear x, w                     with w in mxfp4, int8, int4 or int4a
     after:  q = quantize_activation x;  y = linear q, w
-    All such readers of x share one q. A model whose `activations` are f32 is left as it is.
+    With `activations` bf16 also, with w in bf16 and q in bf16. All such readers of x share one q. A
+    model whose `activations` are f32 is left as it is.
   }];
 }
 
@@ -72,7 +73,7 @@ def FuseRouter : Pass<"inf-fuse-router", "::inf::ir::ModelOp"> {
 }
 
 def FuseQuantize : Pass<"inf-fuse-quantize", "::inf::ir::ModelOp"> {
-  let summary = "what makes rows that are only read in int8 stores them in int8";
+  let summary = "what makes rows that are only read in int8 or bf16 stores them so";
   let description = [{
     before: n = rms_norm x -> f32;  q = quantize_activation n     after: q = rms_norm x -> q8
     The same for attention, routers, expert_up and products without a residual.

@@ -67,8 +67,8 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
     std::optional<QuantPolicy> parsed = parsePolicy(model);
     if (!parsed || failed(checkPatterns(model, *parsed)))
       return signalPassFailure();
-    if (activations != "q8" && activations != "f32") {
-      model.emitError() << "expected activations q8 or f32, found " << activations;
+    if (activations != "q8" && activations != "f32" && activations != "bf16") {
+      model.emitError() << "expected activations f32, q8 or bf16, found " << activations;
       return signalPassFailure();
     }
     if (!model.getActivations())

@@ -1,4 +1,5 @@
-// Products of weights in block formats read their rows in int8.
+// Products of weights in block formats read their rows in int8, those of bf16 weights theirs in
+// bf16.
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -24,39 +25,55 @@ OpOperand *inputOf(Operation *op) {
       .Default(static_cast<OpOperand *>(nullptr));
 }
 
-/// Every weight behind the product of `op` is in a block format.
-bool readsBlocks(ir::ModelOp model, Operation *op) {
+/// A router's choice is a comparison, which the smallest error can turn, and its matrix is small.
+bool feedsRouter(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ir::RouterTopKOp>(user); });
+}
+
+/// The form in which the product of `op` reads `x`: its type where that is f32.
+RankedTensorType formOf(ir::ModelOp model, Operation *op, Value x) {
   std::vector<ir::WeightOp> weights = weightsBehind(model, kernelWeight(op));
-  return !weights.empty() && llvm::all_of(weights, [](ir::WeightOp weight) {
-    return weight.getFormat() && ir::isBlockFormat(*weight.getFormat());
-  });
+  auto all = [&](auto &&holds) {
+    return !weights.empty() && llvm::all_of(weights, [&](ir::WeightOp weight) {
+      return weight.getFormat() && holds(*weight.getFormat());
+    });
+  };
+  if (all([](ir::Format format) { return ir::isBlockFormat(format); }))
+    return ir::q8Type(x.getType());
+  if (model.getActivations() == "bf16" && !feedsRouter(op) &&
+      all([](ir::Format format) { return format == ir::Format::BF16; }))
+    return ir::bf16Type(x.getType());
+  return cast<RankedTensorType>(x.getType());
 }
 
 struct QuantizeActivationsPass : impl::QuantizeActivationsBase<QuantizeActivationsPass> {
   void runOnOperation() override {
     ir::ModelOp model = getOperation();
     if (!model.getActivations()) {
-      model.emitError() << "expected activations, q8 or f32, on the model; run inf-quantize";
+      model.emitError() << "expected activations (f32, q8 or bf16) on the model; run inf-quantize";
       return signalPassFailure();
     }
     if (model.getActivations() == "f32")
       return;
-    llvm::DenseMap<Value, Value> quantized; // one for all readers of a value
+    llvm::DenseMap<std::pair<Value, Type>, Value> rounded; // one for all readers of a value
     model.walk([&](Operation *op) {
       OpOperand *input = inputOf(op);
-      if (!input || ir::isQuantized(input->get()) || !readsBlocks(model, op))
+      if (!input || ir::isRounded(input->get()))
         return;
-      Value &q8 = quantized[input->get()];
-      if (!q8)
-        q8 = quantize(input->get());
-      input->set(q8);
+      RankedTensorType form = formOf(model, op, input->get());
+      if (form == input->get().getType())
+        return;
+      Value &made = rounded[{input->get(), form}];
+      if (!made)
+        made = round(input->get(), form);
+      input->set(made);
     });
   }
 
-  static Value quantize(Value x) {
+  static Value round(Value x, RankedTensorType form) {
     OpBuilder builder(x.getContext());
     builder.setInsertionPointAfterValue(x);
-    return builder.create<ir::QuantizeActivationOp>(x.getLoc(), ir::quantizedType(x.getType()), x);
+    return builder.create<ir::QuantizeActivationOp>(x.getLoc(), form, x);
   }
 };
 

@@ -76,10 +76,9 @@ struct SelectKernelsPass : impl::SelectKernelsBase<SelectKernelsPass> {
     std::optional<KernelSpec> spec = choose(*demand, *format, resolved);
     if (!spec)
       return op->emitError() << describe(op) << ": no kernel for format "
-                             << weightFormatName(*format).data()
-                             << (demand->inputs == InputFormat::Q8 ? " with q8 rows" : "")
-                             << " on target " << resolved.name
-                             << "; `infc kernels` lists what there is";
+                             << weightFormatName(*format).data() << " with "
+                             << inputFormatName(demand->inputs).data() << " rows on target "
+                             << resolved.name << "; `infc kernels` lists what there is";
     op->setAttr(ir::kernelAttrName, StringAttr::get(op->getContext(), kernelSymbol(*spec)));
     return success();
   }

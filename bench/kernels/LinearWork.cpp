@@ -15,16 +15,17 @@ constexpr uint64_t memoryPanels = 90;
 // From cache: 256 outputs of a thread, 0.4 MB in MXFP4.
 constexpr uint64_t cachePanels = 16;
 
-/// [rows] of what a kernel reads: floats of 0.5, or codes of 1 with a scale of 0.5.
+/// [rows] of what a kernel reads: floats or bf16 of 0.5, or codes of 1 with a scale of 0.5.
 class InputRows {
 public:
   InputRows(InputFormat format, unsigned rows)
-      : rowBytes(format == InputFormat::Q8 ? q8RowBytes(columns) : columns * sizeof(float)),
-        lines(rows * ((rowBytes + 63) / 64)) {
+      : rowBytes(bytesOf(format)), lines(rows * ((rowBytes + 63) / 64)) {
     for (unsigned r = 0; r < rows; ++r) {
       auto *row = reinterpret_cast<uint8_t *>(lines.data() + r * ((rowBytes + 63) / 64));
       if (format == InputFormat::Q8)
         fillQ8(row);
+      else if (format == InputFormat::BF16)
+        std::fill_n(reinterpret_cast<uint16_t *>(row), columns, uint16_t{0x3F00});
       else
         std::fill_n(reinterpret_cast<float *>(row), columns, 0.5f);
       pointers.push_back(row);
@@ -37,6 +38,18 @@ private:
   struct alignas(64) Line {
     uint8_t bytes[64];
   };
+
+  static uint64_t bytesOf(InputFormat format) {
+    switch (format) {
+    case InputFormat::Q8:
+      return q8RowBytes(columns);
+    case InputFormat::BF16:
+      return bf16RowBytes(columns);
+    case InputFormat::F32:
+      break;
+    }
+    return columns * sizeof(float);
+  }
 
   static void fillQ8(uint8_t *row) {
     std::fill_n(row, columns, uint8_t{1});

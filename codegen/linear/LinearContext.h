@@ -1,9 +1,9 @@
 // What the parts of a linear kernel's generator share: the assembler and the registers that live
 // through the whole kernel.
 //
-// General registers: 7 by role, and row pointers: 15 with 8 rows of floats, or 6 rows of q8, which
-// is all of them. The last two of `x` are lent out where a tile has no such rows: float kernels
-// keep strides there while they reduce few rows; q8 kernels have two more for good.
+// General registers: 7 by role, and row pointers: 15 with 8 rows of floats, or 6 rows of q8 or
+// bf16, which is all of them. The last two of `x` are lent out where a tile has no such rows: float
+// kernels keep strides there while they reduce few rows; q8 kernels have two more for good.
 #pragma once
 
 #include <algorithm>
@@ -99,8 +99,8 @@ public:
 private:
   /// Float: two of the pointers may be strides, at least the few rows and the strides.
   unsigned pointerCount() const {
-    return spec.inputs == InputFormat::Q8 ? vectorRows(spec) + 2
-                                          : std::max(spec.rows, tiling.groupRows + 2);
+    return spec.inputs == InputFormat::F32 ? std::max(spec.rows, tiling.groupRows + 2)
+                                           : vectorRows(spec) + 2;
   }
   /// Where results of gate and up wait for the activation: two Lanes16 a row.
   uint32_t stashBytes() const { return isPair(spec) ? 2 * vectorRows(spec) * panelBytes : 0; }

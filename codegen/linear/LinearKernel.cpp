@@ -9,7 +9,8 @@
 //       y = activation(z) + residual
 //
 // Calls of many rows on AMX tiles: AmxProduct.cpp. All else: tiles of registers as Tiling.h says,
-// reductions, with drawings and register budgets, in FloatReduction.cpp and IntegerReduction.cpp.
+// reductions, with drawings and register budgets, in FloatReduction.cpp, IntegerReduction.cpp and
+// Bf16Reduction.cpp.
 // The epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
 #include <functional>
 
@@ -26,6 +27,8 @@ constexpr unsigned panelBytes = LinearContext::panelBytes;
 std::unique_ptr<Reduction> createReduction(LinearContext &context) {
   if (context.spec.inputs == InputFormat::Q8)
     return createIntegerReduction(context);
+  if (context.spec.inputs == InputFormat::BF16)
+    return createBf16Reduction(context);
   return isBlockFormat(context.spec.weights) ? createFloatBlockReduction(context)
                                              : createDenseReduction(context);
 }
@@ -136,7 +139,11 @@ void LinearGenerator::setStrides() {
   const auto stepBytes = static_cast<int>(weightBytes(context.spec.weights, panelRows * step));
   a.mov(context.stride(), context.arg(offsetof(LinearArgs, columns)));
   if (blocks)
-    a.shr(context.stride(), 5); // / blockColumns
+    a.shr(context.stride(), 5);                   // / blockColumns
+  if (context.spec.inputs == InputFormat::BF16) { // two columns side by side
+    a.add(context.stride(), 1);
+    a.and_(context.stride(), -2);
+  }
   a.imul(context.stride(), context.stride(), stepBytes);
   if (tiling.groupPanels > 3)
     a.lea(context.stride3(), a.ptr[context.stride() + context.stride() * 2]);

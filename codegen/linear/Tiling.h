@@ -34,6 +34,7 @@ struct Tiling {
 
 /// Float: one or two rows leave the multipliers idle, as an output's sum is a chain and each link
 /// waits for the one before; panels side by side fill them.
+/// Bf16: as q8 but for few rows, whose chain is as long as the row: two panels are two chains.
 /// Q8: chains end with each block, so few rows need one panel only, a single stream. Many rows
 /// share what they load: two panels use a group of activations for each time it is loaded.
 inline Tiling tilingOf(const KernelSpec &spec) {
@@ -43,7 +44,7 @@ inline Tiling tilingOf(const KernelSpec &spec) {
   if (!isWide(spec.isa))
     return {1, 0, 0, 0, spec.rows, true};
   const unsigned rows = vectorRows(spec);
-  return {2, rows, 5, Tiling::anyRows, rows, true};
+  return {2, rows, spec.inputs == InputFormat::BF16 ? 1u : 5u, Tiling::anyRows, rows, true};
 }
 
 } // namespace inf

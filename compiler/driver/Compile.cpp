@@ -1,5 +1,7 @@
 #include "compiler/driver/Compile.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -95,8 +97,9 @@ CompileOptions settledOptions(const CompileOptions &asked) {
          options.maxRows, options.maxOutputRows);
   if (options.kvElement != "f32" && options.kvElement != "bf16")
     fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
-  if (options.activations != "auto" && options.activations != "q8" && options.activations != "f32")
-    fail(ErrorCode::Usage, "--activations must be auto, q8 or f32, not \"{}\"",
+  constexpr std::array<std::string_view, 4> activations = {"auto", "f32", "q8", "bf16"};
+  if (std::find(activations.begin(), activations.end(), options.activations) == activations.end())
+    fail(ErrorCode::Usage, "--activations must be auto, f32, q8 or bf16, not \"{}\"",
          options.activations);
   parseQuantPolicy(options.quantPolicy); // fails with what is wrong, before a model is read
   if (!options.maxOutputRows)

@@ -30,7 +30,8 @@ struct CompileOptions {
   std::string output; ///< file to write; "-" is standard output for text
   std::string target = "native";
   std::string quantPolicy = "int8"; ///< passes/QuantPolicy.h
-  /// What products of block formats read: "q8", "f32", or "auto": q8, but f32 where the policy is
+  /// What products read their rows in. "f32"; "q8": int8 where the weights are in blocks, else f32;
+  /// "bf16": as q8, and bf16 where the weights are bf16; "auto": q8, but f32 where the policy is
   /// `none`, which rounds nothing.
   std::string activations = "auto";
   std::string kvElement = "bf16";

@@ -137,7 +137,8 @@ StageOutput outputOf(mlir::OpResult result, int64_t offset) {
   auto type = mlir::cast<mlir::RankedTensorType>(result.getType());
   StageOutput output;
   output.offset = offset == callerBuffer ? StageOutput::logits : offset;
-  output.type = ir::isQuantized(result)               ? "q8"
+  output.type = ir::isQ8(result)                      ? "q8"
+                : ir::isBf16(result)                  ? "bf16"
                 : type.getElementType().isInteger(32) ? "i32"
                                                       : "f32";
   output.outputRows = isOutputRows(result);
@@ -172,14 +173,18 @@ std::vector<Stage> stagesOf(ir::ModelOp model) {
   return stages;
 }
 
-/// "q8" when some product reads its rows so.
+/// The rounded forms in which some product reads its rows, "q8+bf16"; "f32" when none does.
 std::string activationsOf(ir::ModelOp model) {
-  bool q8 = false;
+  std::set<InputFormat> forms;
   model.walk([&](mlir::Operation *op) {
     std::optional<KernelSpec> kernel = kernelOn(op);
-    q8 |= kernel && kernel->inputs == InputFormat::Q8;
+    if (kernel && kernel->inputs != InputFormat::F32)
+      forms.insert(kernel->inputs);
   });
-  return q8 ? "q8" : "f32";
+  std::vector<std::string_view> names;
+  for (InputFormat form : forms)
+    names.push_back(inputFormatName(form));
+  return names.empty() ? "f32" : fmt::format("{}", fmt::join(names, "+"));
 }
 
 std::map<std::string, std::vector<std::string>> kernelUsers(ir::ModelOp model) {

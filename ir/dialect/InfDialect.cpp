@@ -70,15 +70,31 @@ bool isQ8RowsOf(Type type, int64_t known) {
          tensor.getShape().back() % q8Block == 0;
 }
 
-RankedTensorType quantizedType(Type type) {
-  return RankedTensorType::get(cast<RankedTensorType>(type).getShape(),
-                               Q8Type::get(type.getContext()));
+bool isBf16RowsOf(Type type, int64_t known) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isBF16() && hasRowsShape(tensor, known);
 }
 
-bool isQuantized(Value value) {
+static RankedTensorType withElement(Type type, Type element) {
+  return RankedTensorType::get(cast<RankedTensorType>(type).getShape(), element);
+}
+
+RankedTensorType q8Type(Type type) { return withElement(type, Q8Type::get(type.getContext())); }
+RankedTensorType bf16Type(Type type) {
+  return withElement(type, BFloat16Type::get(type.getContext()));
+}
+
+bool isQ8(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   return tensor && isa<Q8Type>(tensor.getElementType());
 }
+
+bool isBf16(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.getElementType().isBF16();
+}
+
+bool isRounded(Value value) { return isQ8(value) || isBf16(value); }
 
 RankedTensorType activationType(MLIRContext *context, int64_t features) {
   return RankedTensorType::get({ShapedType::kDynamic, features}, Float32Type::get(context));

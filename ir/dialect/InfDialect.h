@@ -56,10 +56,16 @@ template <typename Element> bool isRowsOf(mlir::Type type, int64_t known) {
 }
 /// The same with elements of !inf.q8, whose blocks of 32 divide the last dimension.
 bool isQ8RowsOf(mlir::Type type, int64_t known);
-/// `type` with elements of !inf.q8.
-mlir::RankedTensorType quantizedType(mlir::Type type);
-/// Whether the value's elements are !inf.q8.
-bool isQuantized(mlir::Value value);
+/// The same with elements of bf16.
+bool isBf16RowsOf(mlir::Type type, int64_t known);
+/// `type` with elements of !inf.q8, or of bf16.
+mlir::RankedTensorType q8Type(mlir::Type type);
+mlir::RankedTensorType bf16Type(mlir::Type type);
+/// What the value's elements are.
+bool isQ8(mlir::Value value);
+bool isBf16(mlir::Value value);
+/// Either: rows in the form that a product reads, not floats.
+bool isRounded(mlir::Value value);
 /// tensor<?xFxf32>.
 mlir::RankedTensorType activationType(mlir::MLIRContext *context, int64_t features);
 

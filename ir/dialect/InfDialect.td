@@ -11,7 +11,7 @@ def Inf_Dialect : Dialect {
   let cppNamespace = "::inf::ir";
   let summary = "Language models on CPUs: what each op means, and every decision made about it";
   let description = [{
-    Activations are tensors [rows, features] of f32, or of !inf.q8 where integer kernels read them; a
+    Activations are tensors [rows, features] of f32, or of !inf.q8 or bf16 where kernels read them so; a
     row is one token of one sequence in a step, and its position and sequence are implicit. Weights are names, never bytes: `inf.weight`
     declares one, ops take `!inf.weight` values that stand for it.
 
@@ -60,7 +60,8 @@ def Inf_Q8Type : Inf_Type<"Q8", "q8"> {
   let description = [{
     Every 32 features share an f32 scale s = max|x| / 127; a feature is round(x / s) * s, rounded to
     nearest even, steps in -127..127; 0 stays 0. runtime/abi/ActivationRows.h has the bytes. In
-    meaning a q8 value is the f32 value after that rounding: ops read it as such.
+    meaning a q8 value is the f32 value after that rounding: ops read it as such. The same holds for
+    elements of bf16, rounded to nearest even.
   }];
 }
 
@@ -80,7 +81,9 @@ def Inf_FormatAttr : EnumAttr<Inf_Dialect, Inf_Format, "format"> {
 def Inf_Layout : I32EnumAttr<"Layout", "packed layout of a weight", [
     I32EnumAttrCase<"Vector", 0, "vector">, I32EnumAttrCase<"VectorPairs", 1, "vector_pairs">,
     I32EnumAttrCase<"Rows", 2, "rows">, I32EnumAttrCase<"Panel16", 3, "panel16">,
-    I32EnumAttrCase<"Panel16Pairs", 4, "panel16_pairs">]> {
+    I32EnumAttrCase<"Panel16Pairs", 4, "panel16_pairs">,
+    I32EnumAttrCase<"Panel16By2", 5, "panel16_by2">,
+    I32EnumAttrCase<"Panel16PairsBy2", 6, "panel16_pairs_by2">]> {
   let cppNamespace = "::inf::ir";
   let genSpecializedAttr = 0;
 }

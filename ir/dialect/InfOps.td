@@ -1,5 +1,6 @@
 //===- InfOps.td - the ops: what a model is made of ----------------------------------------------===//
-// Where an op may read or give !inf.q8, the number it works on is the f32 that the q8 stands for.
+// Where an op may read or give !inf.q8 or bf16, the number it works on is the f32 that this stands
+// for; both are called the rounded forms of a type.
 // In order: the containers (model, weight, ...), ops of an imported model, and the fused forms that
 // passes make of them. Shapes: r rows, h features of the residual stream, E experts, k experts per
 // row. Constraints are numbered per op as (C1), (C2), ...; InfOpsVerify.cpp and
@@ -28,10 +29,15 @@ def Inf_Q8Activations : Type<CPred<"::inf::ir::isQ8RowsOf($_self, 1)">,
 def Inf_Q8Pairs : Type<CPred<"::inf::ir::isQ8RowsOf($_self, 2)">,
                        "tensor<?xkxFx!inf.q8> with F a multiple of 32, kF below 2^31",
                        "::mlir::RankedTensorType">;
-// What products read, and what may be stored quantized by the op that makes it.
-def Inf_AnyActivations : AnyTypeOf<[Inf_Activations, Inf_Q8Activations], "",
+def Inf_Bf16Activations : Type<CPred<"::inf::ir::isBf16RowsOf($_self, 1)">,
+                               "tensor<?xFxbf16> with F in 1..2^31-1", "::mlir::RankedTensorType">;
+def Inf_Bf16Pairs : Type<CPred<"::inf::ir::isBf16RowsOf($_self, 2)">,
+                         "tensor<?xkxFxbf16> with kF in 1..2^31-1", "::mlir::RankedTensorType">;
+// What products read, and what may be stored rounded by the op that makes it.
+def Inf_AnyActivations : AnyTypeOf<[Inf_Activations, Inf_Q8Activations, Inf_Bf16Activations], "",
                                    "::mlir::RankedTensorType">;
-def Inf_AnyPairs : AnyTypeOf<[Inf_Pairs, Inf_Q8Pairs], "", "::mlir::RankedTensorType">;
+def Inf_AnyPairs : AnyTypeOf<[Inf_Pairs, Inf_Q8Pairs, Inf_Bf16Pairs], "",
+                             "::mlir::RankedTensorType">;
 def Inf_Tokens : Type<CPred<"::inf::ir::isRowsOf<::mlir::IntegerType>($_self, 0)">,
                       "tensor<?xi32>", "::mlir::RankedTensorType">;
 def Inf_Indices : Type<CPred<"::inf::ir::isRowsOf<::mlir::IntegerType>($_self, 1)">,
@@ -46,7 +52,7 @@ def Inf_ModelOp : Inf_Op<"model", [Symbol, SymbolTable, IsolatedFromAbove, NoTer
   let description = [{
     (C1) exactly one inf.step; (C2) layers are numbered 0.. in order; (C3) vocabulary, hidden and
     max_context are in 1..2^31-1; (C4) max_rows and max_output_rows are in 1..65536, arena and
-    scratch >= 0; (C5) activations, what products of block formats read, is q8 or f32.
+    scratch >= 0; (C5) activations, what products read that can, is f32, q8 or bf16.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture, I64Attr:$vocabulary,
                        I64Attr:$hidden, I64Attr:$max_context, DenseI64ArrayAttr:$eos_tokens,
@@ -206,7 +212,7 @@ def Inf_RmsNormOp : Inf_Op<"rms_norm", [Pure]> {
   let description = [{
     With `heads`, x is that many equal parts and each is normed by itself, by the same weight (the
     norm of q and k). (C1) weight is a vector of x's features, of a part where there are several;
-    (C2) result type is x's, or, of one part, its q8 form; (C3) eps > 0; (C4) heads >= 1.
+    (C2) result type is x's, or, of one part, a rounded form; (C3) eps > 0; (C4) heads >= 1.
   }];
   let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, F64Attr:$eps,
                        DefaultValuedAttr<I64Attr, "1">:$heads);
@@ -327,11 +333,11 @@ def Inf_SwigluOp : Inf_Op<"swiglu", [Pure]> {
 }
 
 def Inf_QuantizeActivationOp : Inf_Op<"quantize_activation", [Pure]> {
-  let summary = "x in int8: see !inf.q8";
+  let summary = "x in int8 or bf16: see !inf.q8";
   let description = [{(C1) the result has x's shape.}];
   let arguments = (ins AnyTypeOf<[Inf_Activations, Inf_Pairs], "", "::mlir::RankedTensorType">:$x);
-  let results = (outs AnyTypeOf<[Inf_Q8Activations, Inf_Q8Pairs], "",
-                                "::mlir::RankedTensorType">:$result);
+  let results = (outs AnyTypeOf<[Inf_Q8Activations, Inf_Q8Pairs, Inf_Bf16Activations, Inf_Bf16Pairs],
+                                "", "::mlir::RankedTensorType">:$result);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
@@ -393,7 +399,7 @@ def Inf_RouterOp : Inf_Op<"router", [Pure]> {
   let summary = "norm, router logits and top k in one stage; also returns the normed rows";
   let description = [{
     (C1) weight is [E, features]; (C2) bias is a vector of E, norm one of features, with eps;
-    (C3) result types as rms_norm and router_topk give them, normed perhaps in q8.
+    (C3) result types as rms_norm and router_topk give them, normed perhaps rounded.
   }];
   let arguments = (ins Inf_Activations:$x, Inf_WeightType:$weight, Optional<Inf_WeightType>:$bias,
                        Inf_WeightType:$norm, F64Attr:$eps, I64Attr:$k, UnitAttr:$over_all);
@@ -407,7 +413,7 @@ def Inf_RouterOp : Inf_Op<"router", [Pure]> {
 def Inf_ExpertUpOp : Inf_Op<"expert_up", [Pure]> {
   let summary = "act(gate_up_e . x + b) for each chosen expert: [r, k, i]";
   let description = [{
-    (C1) as inf.moe's gate_up; (C2) the result is tensor<?xkxixf32> or its q8 form; (C3) experts come from a router
+    (C1) as inf.moe's gate_up; (C2) the result is tensor<?xkxixf32> or a rounded form; (C3) experts come from a router
     over E.
   }];
   let arguments = (ins Inf_AnyActivations:$x, Inf_Indices:$experts, Inf_WeightType:$weight,
@@ -423,7 +429,7 @@ def Inf_ExpertDownOp : Inf_Op<"expert_down", [Pure, AttrSizedOperandSegments]> {
   let summary = "residual + sum over the chosen experts of weight_e * (down_e . x_e + b_e)";
   let description = [{
     The sum runs in the router's order, starting from the residual.
-    (C1) weight is [E, h, i], x tensor<?xkxixf32> or its q8 form, partials tensor<?xkxhxf32>; (C2) bias [E, h, 1];
+    (C1) weight is [E, h, i], x tensor<?xkxixf32> or a rounded form, partials tensor<?xkxhxf32>; (C2) bias [E, h, 1];
     (C3) residual has the result's type; (C4) experts come from a router over E, and weights has as
     many per row.
   }];

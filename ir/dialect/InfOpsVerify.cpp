@@ -46,10 +46,12 @@ LogicalResult expectType(Operation *op, Value value, Type type, const char *rule
                            << ", found " << value.getType();
 }
 
-/// `value` has this type, or the same with q8 elements.
-LogicalResult expectTypeOrQ8(Operation *op, Value value, RankedTensorType type, const char *rule,
-                             StringRef what) {
-  bool fits = isQuantized(value) ? quantizedType(type) == value.getType() : type == value.getType();
+/// `value` has this type or a rounded form of it.
+LogicalResult expectTypeOrRounded(Operation *op, Value value, RankedTensorType type,
+                                  const char *rule, StringRef what) {
+  bool fits = isQ8(value)     ? q8Type(type) == value.getType()
+              : isBf16(value) ? bf16Type(type) == value.getType()
+                              : type == value.getType();
   return fits ? success() : expectType(op, value, type, rule, what);
 }
 
@@ -60,7 +62,7 @@ LogicalResult verifyNorm(Operation *op, Value x, Value norm, std::optional<APFlo
     return op->emitOpError() << "(" << rule << ") expected norm and eps together";
   if (!norm)
     return success();
-  if (isQuantized(x))
+  if (isRounded(x))
     return op->emitOpError() << "(" << rule << ") expected x in f32 with a norm, found "
                              << x.getType();
   if (!(eps->convertToDouble() > 0))
@@ -167,8 +169,9 @@ LogicalResult ModelOp::verifyRegions() {
                            << int64_t(*rows);
   if (int64_t(getArena().value_or(0)) < 0 || int64_t(getScratch().value_or(0)) < 0)
     return emitOpError() << "(C4) expected arena and scratch >= 0";
-  if (getActivations() && getActivations() != "q8" && getActivations() != "f32")
-    return emitOpError() << "(C5) expected activations q8 or f32, found " << *getActivations();
+  if (getActivations() && !llvm::is_contained({"f32", "q8", "bf16"}, *getActivations()))
+    return emitOpError() << "(C5) expected activations f32, q8 or bf16, found "
+                         << *getActivations();
   auto steps = getBody().getOps<StepOp>();
   if (std::distance(steps.begin(), steps.end()) != 1)
     return emitOpError() << "(C1) expected exactly one inf.step";
@@ -384,7 +387,7 @@ LogicalResult RmsNormOp::verify() {
   if (heads < 1)
     return emitOpError() << "(C4) expected heads >= 1, found " << heads;
   if (failed(heads == 1
-                 ? expectTypeOrQ8(*this, getResult(), getX().getType(), "C2", "a result")
+                 ? expectTypeOrRounded(*this, getResult(), getX().getType(), "C2", "a result")
                  : expectType(*this, getResult(), getX().getType(), "C2", "a result of parts")))
     return failure();
   if (features % heads)
@@ -457,7 +460,7 @@ LogicalResult AttentionOp::verify() {
   if (getSinks() && failed(expectWeight(*this, getSinks(), {int64_t(getHeads())}, "C3", "sinks")))
     return failure();
   int64_t shared = getHeads() / getKvHeads() * getHeadDim();
-  if (isQuantized(getResult()) && shared % q8Block)
+  if (isQ8(getResult()) && shared % q8Block)
     return emitOpError() << "(C5) expected a multiple of 32 features that share a kv head for a q8 "
                             "result, found "
                          << shared;
@@ -503,7 +506,8 @@ LogicalResult SwigluOp::verify() {
 }
 
 LogicalResult QuantizeActivationOp::verify() {
-  return expectType(*this, getResult(), quantizedType(getX().getType()), "C1", "a result");
+  Type wanted = isBf16(getResult()) ? bf16Type(getX().getType()) : q8Type(getX().getType());
+  return expectType(*this, getResult(), wanted, "C1", "a result");
 }
 
 LogicalResult LmHeadOp::verify() {
@@ -556,7 +560,7 @@ LogicalResult RouterOp::verify() {
     return failure();
   if (k < 1 || k > experts)
     return emitOpError() << "(C3) expected 1 <= k <= " << experts << ", found " << k;
-  if (failed(expectTypeOrQ8(*this, getNormed(), getX().getType(), "C3", "normed")) ||
+  if (failed(expectTypeOrRounded(*this, getNormed(), getX().getType(), "C3", "normed")) ||
       failed(expectType(*this, getExperts(), indexType(getContext(), k), "C3", "experts")))
     return failure();
   return expectType(*this, getWeights(), activationType(getContext(), k), "C3", "weights");
@@ -569,7 +573,8 @@ LogicalResult ExpertUpOp::verify() {
     return failure();
   if (getBias() && failed(expectWeight(*this, getBias(), {experts, 2 * i, 1}, "C1", "bias")))
     return failure();
-  if (failed(expectTypeOrQ8(*this, getResult(), pairType(getContext(), k, i), "C2", "a result")))
+  if (failed(
+          expectTypeOrRounded(*this, getResult(), pairType(getContext(), k, i), "C2", "a result")))
     return failure();
   return verifyChosen(*this, getExperts(), experts, "C3");
 }
@@ -577,7 +582,7 @@ LogicalResult ExpertUpOp::verify() {
 LogicalResult ExpertDownOp::verify() {
   int64_t h = featuresOf(getResult()), i = featuresOf(getX()), k = featuresOf(getExperts());
   int64_t experts = getWeight().getType().getExperts();
-  if (failed(expectTypeOrQ8(*this, getX(), pairType(getContext(), k, i), "C1", "x")) ||
+  if (failed(expectTypeOrRounded(*this, getX(), pairType(getContext(), k, i), "C1", "x")) ||
       failed(expectType(*this, getPartials(), pairType(getContext(), k, h), "C1", "partials")) ||
       failed(expectWeight(*this, getWeight(), {experts, h, i}, "C1", "weight")))
     return failure();

@@ -143,6 +143,13 @@ ReferenceTensor weightedSum(const ReferenceTensor &partials, const ReferenceTens
   return out;
 }
 
+ReferenceTensor roundedToBf16(const ReferenceTensor &x) {
+  ReferenceTensor out = x;
+  for (float &value : out.values)
+    value = roundToBf16(value);
+  return out;
+}
+
 ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block) {
   ReferenceTensor out = x;
   for (int64_t r = 0; r < x.rows; ++r)

@@ -44,6 +44,8 @@ TopK topK(const ReferenceTensor &logits, int64_t k, bool overAll);
 /// residual (null: 0) + sum over k of weights[r][k] * partials[r][k].
 ReferenceTensor weightedSum(const ReferenceTensor &partials, const ReferenceTensor &weights,
                             const ReferenceTensor *residual);
+/// Every value by roundToBf16.
+ReferenceTensor roundedToBf16(const ReferenceTensor &x);
 /// round(x / s) * s with s = max|x| / 127 of each block.
 ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block);
 

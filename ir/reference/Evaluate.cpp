@@ -292,9 +292,12 @@ void evaluate(EvaluationContext &context, Operation *op) {
         llvm::report_fatal_error(llvm::Twine("ir/reference has no meaning for ") +
                                  other->getName().getStringRef());
       });
-  for (Value result : op->getResults())
-    if (isQuantized(result))
+  for (Value result : op->getResults()) {
+    if (isQ8(result))
       set(result, quantizeDequantize(at(result), q8Block));
+    if (isBf16(result))
+      set(result, roundedToBf16(at(result)));
+  }
 }
 
 } // namespace inf::ir

@@ -41,9 +41,9 @@ struct ReferenceResult {
 /// Runs `tokens` as one sequence from position 0. `outputs` are the positions that want hidden and
 /// logits, ascending.
 ///
-/// Weights pass through the format the IR gives them, activations through !inf.q8 where they have
-/// that type, keys and values through the element of their group: so the result is that of exact
-/// arithmetic on what the compiled model holds.
+/// Weights pass through the format the IR gives them, activations through !inf.q8 or bf16 where
+/// they have that type, keys and values through the element of their group: so the result is that
+/// of exact arithmetic on what the compiled model holds.
 ReferenceResult runReference(ModelOp model, WeightReader &weights,
                              const std::vector<int32_t> &tokens,
                              const std::vector<int64_t> &outputs);

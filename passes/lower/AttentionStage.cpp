@@ -20,7 +20,7 @@ void lower(StepFrame &frame, ir::AttentionOp op) {
   set(view.base, offsetof(AttentionArgs, kvBase));
   set(e.constI64(kv.blockBytes), offsetof(AttentionArgs, blockBytes));
   set(e.like(e.f32(), float(op.getScale().convertToDouble())), offsetof(AttentionArgs, scale));
-  bool q8 = ir::isQuantized(op.getResult());
+  bool rounded = ir::isRounded(op.getResult());
   Value outputs = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).outputs);
   Value slot = e.mul(frame.kvSlot, kv.slotBytes);
   Value sinks = op.getSinks() ? frame.weight(op.getSinks()) : Value();
@@ -33,7 +33,7 @@ void lower(StepFrame &frame, ir::AttentionOp op) {
     Value headByte = e.mul(head, groupBytes);
     set(e.at(frame.rowOf(op.getQ(), row), headByte), offsetof(AttentionArgs, q));
     Value result = frame.rowOf(op.getResult(), row);
-    set(q8 ? outputs : e.at(result, headByte), offsetof(AttentionArgs, out));
+    set(rounded ? outputs : e.at(result, headByte), offsetof(AttentionArgs, out));
     set(table, offsetof(AttentionArgs, blockTable));
     Value keys = e.add(slot, e.mul(head, kv.headBytes));
     set(keys, offsetof(AttentionArgs, keyOffset));
@@ -43,10 +43,10 @@ void lower(StepFrame &frame, ir::AttentionOp op) {
     set(position, offsetof(AttentionArgs, lastKey));
     set(sinks ? e.at(sinks, e.mul(head, group * 4)) : e.null(), offsetof(AttentionArgs, sinks));
     emitKernelCall(frame, op, frame.attentionArgs);
-    if (q8) {
+    if (rounded) {
       Value begin = e.mul(head, group * int64_t(op.getHeadDim()));
-      emitQuantize(e, outputs, result, begin, e.add(begin, group * int64_t(op.getHeadDim())),
-                   ir::featuresOf(op.getResult()));
+      emitRound(e, op.getResult(), outputs, result, begin,
+                e.add(begin, group * int64_t(op.getHeadDim())));
     }
   });
 }

@@ -107,7 +107,7 @@ void lower(StepFrame &frame, ir::ExpertUpOp op) {
           };
           emitOutputRows(frame, op, op.getResult(), mine, shape, count, resultAt);
           emitLinearCall(frame, op, count);
-          emitStoreQ8(frame, op, op.getResult(), mine, shape, count, resultAt);
+          emitStoreRounded(frame, op, op.getResult(), mine, shape, count, resultAt);
         });
   });
 }

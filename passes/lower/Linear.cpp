@@ -9,12 +9,23 @@ using namespace mlir;
 
 namespace inf {
 
+namespace {
+
+PackedLayout layoutOf(Operation *op, Value weight) {
+  for (const WeightUse &use : weightUses(op))
+    if (use.value == weight)
+      return static_cast<PackedLayout>(use.layout);
+  llvm::report_fatal_error("a product without its weight among its uses");
+}
+
+} // namespace
+
 LinearShape linearShape(StepFrame &frame, Operation *op, Value weight,
                         std::optional<ir::ActivationAttr> activation) {
   auto type = cast<ir::WeightType>(weight.getType());
   auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
   auto format = static_cast<WeightFormat>(frame.formatOf(weight));
-  auto layout = activation ? PackedLayout::Panel16Pairs : PackedLayout::Panel16;
+  PackedLayout layout = layoutOf(op, weight);
   int64_t panelsOfUnit = activation ? 2 : 1; // packed panels behind 16 outputs
   int64_t packed = int64_t(packedRows(layout, uint64_t(type.getRows())));
   LinearShape shape;
@@ -28,7 +39,8 @@ LinearShape linearShape(StepFrame &frame, Operation *op, Value weight,
   shape.unitRows = shape.unitOutputs * panelsOfUnit;
   shape.columns = type.getColumns();
   shape.panelBytes =
-      int64_t(weightBytes(format, panelRows * uint64_t(type.getColumns()))) * panelsOfUnit;
+      int64_t(weightBytes(format, panelRows * packedColumns(layout, uint64_t(type.getColumns())))) *
+      panelsOfUnit;
   shape.expertBytes = shape.panels * shape.panelBytes;
   shape.biasStride = packed;
   return shape;
@@ -102,22 +114,22 @@ void emitOutputRows(StepFrame &frame, Operation *op, Value result, Share mine,
   Emit &e = frame.e;
   Value byte = e.mul(mine.begin, shape.unitOutputs * 4);
   emitRowPointers(frame, frame.yRows, count, [&](Value i) {
-    if (ir::isQuantized(result))
+    if (ir::isRounded(result))
       return scratchOutput(frame, op, result, i); // of this share alone
     return e.at(vectorAt(i), byte);
   });
 }
 
-void emitStoreQ8(StepFrame &frame, Operation *op, Value result, Share mine,
-                 const LinearShape &shape, Value count, function_ref<Value(Value)> vectorAt) {
-  if (!ir::isQuantized(result))
+void emitStoreRounded(StepFrame &frame, Operation *op, Value result, Share mine,
+                      const LinearShape &shape, Value count, function_ref<Value(Value)> vectorAt) {
+  if (!ir::isRounded(result))
     return;
   Emit &e = frame.e;
   int64_t features = ir::featuresOf(result);
   Value begin = e.mul(mine.begin, shape.unitOutputs);
   Value end = e.min(e.mul(mine.end, shape.unitOutputs), e.constI64(features));
   e.loop(e.constI64(0), count, 1, [&](Value i) {
-    emitQuantize(e, scratchOutput(frame, op, result, i), vectorAt(i), begin, end, features);
+    emitRound(e, result, scratchOutput(frame, op, result, i), vectorAt(i), begin, end);
   });
 }
 

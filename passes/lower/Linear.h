@@ -40,13 +40,14 @@ void emitRowPointers(StepFrame &frame, Value array, Value count,
                      llvm::function_ref<Value(Value)> pointer);
 
 /// Points the kernel's outputs of `count` rows at this thread's share of their vectors in `result`,
-/// `vectorAt(i)` being the start of row i's; for a q8 result at f32 rows in scratch instead, which
-/// emitStoreQ8 then turns into q8.
+/// `vectorAt(i)` being the start of row i's; for a rounded result at f32 rows in scratch instead,
+/// which emitStoreRounded then rounds.
 void emitOutputRows(StepFrame &frame, mlir::Operation *op, Value result, Share mine,
                     const LinearShape &shape, Value count,
                     llvm::function_ref<Value(Value)> vectorAt);
-void emitStoreQ8(StepFrame &frame, mlir::Operation *op, Value result, Share mine,
-                 const LinearShape &shape, Value count, llvm::function_ref<Value(Value)> vectorAt);
+void emitStoreRounded(StepFrame &frame, mlir::Operation *op, Value result, Share mine,
+                      const LinearShape &shape, Value count,
+                      llvm::function_ref<Value(Value)> vectorAt);
 
 /// Calls the kernel of `op` on `rows` rows of the pointer arrays.
 void emitLinearCall(StepFrame &frame, mlir::Operation *op, Value rows);

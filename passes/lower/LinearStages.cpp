@@ -66,8 +66,8 @@ void lower(StepFrame &frame, ir::LinearOp op) {
       if (op.getAddend())
         rowsAt(frame.addendRows, op.getAddend(), e.mul(mine.begin, shape.unitRows * 4));
       emitLinearCall(frame, op, count);
-      emitStoreQ8(frame, op, op.getResult(), mine, shape, count,
-                  [&](Value i) { return frame.rowOf(op.getResult(), e.add(first, i)); });
+      emitStoreRounded(frame, op, op.getResult(), mine, shape, count,
+                       [&](Value i) { return frame.rowOf(op.getResult(), e.add(first, i)); });
     });
   });
 }
@@ -159,7 +159,7 @@ void lower(StepFrame &frame, ir::RouterOp op) {
   LinearShape shape = linearShape(frame, op, op.getWeight(), std::nullopt);
   Scratch scratch = scratchOf(op, *frame.model.getMaxRows());
   Value logits = e.at(frame.scratch, scratch.pairs);
-  bool q8 = ir::isQuantized(op.getNormed());
+  bool rounded = ir::isRounded(op.getNormed());
   Value normWeight = frame.weight(op.getNorm());
   LinearOperands operands;
   operands.bias = op.getBias();
@@ -167,11 +167,11 @@ void lower(StepFrame &frame, ir::RouterOp op) {
   emitLinearArgs(frame, shape, all, operands, frame.weight(op.getWeight()), Value());
   frame.ownRows(op.getX(), [&](Value row) {
     Value result = frame.rowOf(op.getNormed(), row);
-    Value normed = q8 ? e.at(frame.scratch, scratch.outputs) : result;
+    Value normed = rounded ? e.at(frame.scratch, scratch.outputs) : result;
     emitRmsNormRow(e, frame.rowOf(op.getX(), row), normWeight, normed, ir::featuresOf(op.getX()),
                    op.getEps().convertToDouble());
-    if (q8)
-      emitQuantizeRow(e, normed, result, ir::featuresOf(op.getX()));
+    if (rounded)
+      emitRoundRow(e, op.getNormed(), normed, result);
     Value one = e.constI64(1);
     emitRowPointers(frame, frame.xRows, one, [&](Value) { return normed; });
     emitRowPointers(frame, frame.yRows, one, [&](Value) { return logits; });

@@ -1,5 +1,6 @@
 #include "passes/lower/Quantize.h"
 
+#include "passes/lower/Math.h"
 #include "runtime/abi/ActivationRows.h"
 
 using namespace mlir;
@@ -97,7 +98,9 @@ void emitDequantizeBlock(Emit &e, ir::Format format, Value block, Value to) {
   }
 }
 
-void emitQuantize(Emit &e, Value from, Value row, Value begin, Value end, int64_t features) {
+namespace {
+
+void emitToQ8(Emit &e, Value from, Value row, Value begin, Value end, int64_t features) {
   Value blocks = e.at(row, int64_t(q8BlocksOffset(uint64_t(features))));
   e.loop(begin, end, ir::q8Block, [&](Value i) {
     Value index = e.div(i, e.constI64(ir::q8Block));
@@ -106,8 +109,30 @@ void emitQuantize(Emit &e, Value from, Value row, Value begin, Value end, int64_
   });
 }
 
-void emitQuantizeRow(Emit &e, Value from, Value row, int64_t features) {
-  emitQuantize(e, from, row, e.constI64(0), e.constI64(features), features);
+/// Kernels read pairs: what follows an odd last feature is 0.
+void emitToBf16Row(Emit &e, Value from, Value row, Value begin, Value end, int64_t features) {
+  auto store = [&](Value i, int64_t n) {
+    Type type = n == 1 ? e.f32() : Type(e.vec(n));
+    Value values = e.load(type, e.at(from, e.mul(e.sub(i, begin), 4)));
+    e.store(emitToBf16(e, values), e.at(row, e.mul(i, 2)));
+  };
+  Value whole = e.add(begin, e.mul(e.div(e.sub(end, begin), e.constI64(lanes)), lanes));
+  e.loop(begin, whole, lanes, [&](Value i) { store(i, lanes); });
+  e.loop(whole, end, 1, [&](Value i) { store(i, 1); });
+  if (features % 2 != 0)
+    e.ifThen(e.equal(end, e.constI64(features)),
+             [&] { e.store(e.intLike(e.i16(), 0), row, features * 2); });
+}
+
+} // namespace
+
+void emitRound(Emit &e, Value rounded, Value from, Value row, Value begin, Value end) {
+  auto emit = ir::isBf16(rounded) ? emitToBf16Row : emitToQ8;
+  emit(e, from, row, begin, end, ir::featuresOf(rounded));
+}
+
+void emitRoundRow(Emit &e, Value rounded, Value from, Value row) {
+  emitRound(e, rounded, from, row, e.constI64(0), e.constI64(ir::featuresOf(rounded)));
 }
 
 } // namespace inf

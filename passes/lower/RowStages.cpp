@@ -50,17 +50,17 @@ void lower(StepFrame &frame, ir::RmsNormOp op) {
   Emit &e = frame.e;
   Value weight = frame.weight(op.getWeight());
   int64_t features = ir::featuresOf(op.getX()), heads = int64_t(op.getHeads());
-  bool q8 = ir::isQuantized(op.getResult());
+  bool rounded = ir::isRounded(op.getResult());
   Value normed = e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).outputs);
   frame.ownRows(op.getResult(), [&](Value row) {
     Value x = frame.rowOf(op.getX(), row), result = frame.rowOf(op.getResult(), row);
     e.loop(e.constI64(0), e.constI64(heads), 1, [&](Value head) {
       Value byte = e.mul(head, features / heads * 4);
-      emitRmsNormRow(e, e.at(x, byte), weight, q8 ? normed : e.at(result, byte), features / heads,
-                     op.getEps().convertToDouble());
+      emitRmsNormRow(e, e.at(x, byte), weight, rounded ? normed : e.at(result, byte),
+                     features / heads, op.getEps().convertToDouble());
     });
-    if (q8) // of one part
-      emitQuantizeRow(e, normed, result, features);
+    if (rounded) // of one part
+      emitRoundRow(e, op.getResult(), normed, result);
   });
 }
 
@@ -122,13 +122,12 @@ void lower(StepFrame &frame, ir::SwigluOp op) {
 
 void lower(StepFrame &frame, ir::QuantizeActivationOp op) {
   Emit &e = frame.e;
-  int64_t features = ir::featuresOf(op.getX());
   int64_t vectors = rowBytes(op.getX()) / vectorBytes(op.getX());
   frame.ownRows(op.getX(), [&](Value row) {
     Value from = frame.rowOf(op.getX(), row), to = frame.rowOf(op.getResult(), row);
     e.loop(e.constI64(0), e.constI64(vectors), 1, [&](Value i) {
-      emitQuantizeRow(e, e.at(from, e.mul(i, vectorBytes(op.getX()))),
-                      e.at(to, e.mul(i, vectorBytes(op.getResult()))), features);
+      emitRoundRow(e, op.getResult(), e.at(from, e.mul(i, vectorBytes(op.getX()))),
+                   e.at(to, e.mul(i, vectorBytes(op.getResult()))));
     });
   });
 }

@@ -29,7 +29,9 @@ enum class PackedLayout : uint32_t {
   VectorPairs = 1,
   Rows = 2,
   Panel16 = 3,
-  Panel16Pairs = 4
+  Panel16Pairs = 4,
+  Panel16By2 = 5,
+  Panel16PairsBy2 = 6
 };
 
 /// Columns that share a scale in every block format.
@@ -41,8 +43,9 @@ inline constexpr uint64_t weightAlignment = 64;
 
 inline constexpr std::array<std::string_view, 7> weightFormatNames = {
     "f32", "f16", "bf16", "mxfp4", "int8", "int4", "int4a"};
-inline constexpr std::array<std::string_view, 5> packedLayoutNames = {
-    "vector", "vector_pairs", "rows", "panel16", "panel16_pairs"};
+inline constexpr std::array<std::string_view, 7> packedLayoutNames = {
+    "vector",      "vector_pairs",     "rows", "panel16", "panel16_pairs",
+    "panel16_by2", "panel16_pairs_by2"};
 
 constexpr std::string_view weightFormatName(WeightFormat format) {
   return weightFormatNames[static_cast<uint32_t>(format)];
@@ -62,6 +65,16 @@ constexpr std::optional<PackedLayout> packedLayoutByName(std::string_view name) 
       return static_cast<PackedLayout>(i);
   return std::nullopt;
 }
+
+/// Layouts of gate and up weights, whose panels alternate.
+constexpr bool isPairsLayout(PackedLayout layout) {
+  return layout == PackedLayout::VectorPairs || layout == PackedLayout::Panel16Pairs ||
+         layout == PackedLayout::Panel16PairsBy2;
+}
+/// Layouts of whole panels, in any order of the columns.
+constexpr bool isPanelLayout(PackedLayout layout) { return layout >= PackedLayout::Panel16; }
+/// Layouts whose panels have two columns of an output side by side.
+constexpr bool isBy2Layout(PackedLayout layout) { return layout >= PackedLayout::Panel16By2; }
 
 constexpr bool isBlockFormat(WeightFormat format) { return format >= WeightFormat::MXFP4; }
 
@@ -93,18 +106,25 @@ constexpr uint64_t packedRows(PackedLayout layout, uint64_t rows) {
     return rows;
   case PackedLayout::Vector:
   case PackedLayout::Panel16:
+  case PackedLayout::Panel16By2:
     return padded(rows);
   case PackedLayout::VectorPairs:
   case PackedLayout::Panel16Pairs:
+  case PackedLayout::Panel16PairsBy2:
     return 2 * padded(rows / 2);
   }
   return 0;
 }
 
+/// Packed columns: with two side by side an odd one has zeros beside it.
+constexpr uint64_t packedColumns(PackedLayout layout, uint64_t columns) {
+  return isBy2Layout(layout) ? (columns + 1) / 2 * 2 : columns;
+}
+
 /// Bytes of one packed expert of [rows, columns]. The caller has checked that the product fits.
 constexpr uint64_t packedExpertBytes(WeightFormat format, PackedLayout layout, uint64_t rows,
                                      uint64_t columns) {
-  return weightBytes(format, packedRows(layout, rows) * columns);
+  return weightBytes(format, packedRows(layout, rows) * packedColumns(layout, columns));
 }
 
 } // namespace inf

@@ -67,13 +67,15 @@ struct StageOutput {
   static constexpr int64_t logits = -1; ///< as offset: in the caller's memory, not in the arena
 
   int64_t offset = 0;      ///< in the arena, or `logits`
-  std::string type;        ///< "f32", "i32", or "q8" (runtime/abi/ActivationRows.h)
+  std::string type;        ///< "f32", "i32", "q8" or "bf16" (runtime/abi/ActivationRows.h)
   bool outputRows = false; ///< a row for each row with output, else for each row
   uint64_t vectors = 1, features = 0;
 
   /// From one vector to the next.
   uint64_t vectorBytes() const {
-    return type == "q8" ? q8RowBytes(features) : (features + 15) / 16 * 64;
+    if (type == "q8")
+      return q8RowBytes(features);
+    return type == "bf16" ? bf16RowBytes(features) : (features + 15) / 16 * 64;
   }
   bool operator==(const StageOutput &) const = default;
 };

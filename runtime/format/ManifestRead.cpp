@@ -165,8 +165,8 @@ KernelUse readKernel(ObjectReader &reader) {
 
 /// Whoever reads the arena by this trusts it.
 void checkStageOutput(ObjectReader &reader, const StageOutput &output, const MemoryPlan &plan) {
-  if (output.type != "f32" && output.type != "i32" && output.type != "q8")
-    reader.refuse("type", fmt::format("'{}', expected f32, i32 or q8", output.type));
+  if (output.type != "f32" && output.type != "i32" && output.type != "q8" && output.type != "bf16")
+    reader.refuse("type", fmt::format("'{}', expected f32, i32, q8 or bf16", output.type));
   if (output.vectors == 0 || output.features == 0 ||
       (output.type == "q8" && output.features % blockColumns != 0))
     reader.refuse("features", fmt::format("{} vectors of {} features, expected at least one each, "

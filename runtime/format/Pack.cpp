@@ -17,10 +17,6 @@
 namespace inf {
 namespace {
 
-bool isPairs(PackedLayout layout) {
-  return layout == PackedLayout::VectorPairs || layout == PackedLayout::Panel16Pairs;
-}
-
 bool isVectorLayout(PackedLayout layout) {
   return layout == PackedLayout::Vector || layout == PackedLayout::VectorPairs;
 }
@@ -36,18 +32,20 @@ struct Geometry {
 Geometry geometryOf(const WeightDecl &decl, PackedSpec spec) {
   requirePackable(decl, spec);
   const uint64_t expertBytes = packedExpertBytes(spec.format, spec.layout, decl.rows, decl.columns);
-  const uint64_t panel = panelBytes(spec.format, decl.columns);
+  const uint64_t panel = panelBytes(spec, decl.columns);
   switch (spec.layout) {
   case PackedLayout::Vector:
   case PackedLayout::VectorPairs:
     return {1, expertBytes, expertBytes};
   case PackedLayout::Rows:
   case PackedLayout::Panel16:
+  case PackedLayout::Panel16By2:
     return {panelsFor(decl.rows), panel, expertBytes};
   case PackedLayout::Panel16Pairs:
+  case PackedLayout::Panel16PairsBy2:
     return {panelsFor(decl.rows / 2), 2 * panel, expertBytes};
   }
-  fail(ErrorCode::Internal, "packed layout {}, expected 0..4", uint32_t(spec.layout));
+  fail(ErrorCode::Internal, "packed layout {}, expected 0..6", uint32_t(spec.layout));
 }
 
 void packVector(const WeightDecl &decl, const WeightSource &source, uint64_t expert,
@@ -71,18 +69,18 @@ void packVectorPairs(const WeightDecl &decl, const WeightSource &source, uint64_
     std::memcpy(out.data() + pairPlace(row, decl.rows) * 4, values.get() + row * 4, 4);
 }
 
-void packPanelPair(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+void packPanelPair(const WeightDecl &decl, PackedSpec spec, const WeightSource &source,
                    uint64_t expert, uint64_t firstRow, uint8_t *out) {
   const uint64_t half = decl.rows / 2;
   const uint64_t count = std::min(panelRows, half - firstRow);
-  packPanel(decl, format, source, expert, firstRow, count, out);
-  packPanel(decl, format, source, expert, half + firstRow, count,
-            out + panelBytes(format, decl.columns));
+  packPanel(decl, spec, source, expert, firstRow, count, out);
+  packPanel(decl, spec, source, expert, half + firstRow, count,
+            out + panelBytes(spec, decl.columns));
 }
 
 /// Panel of an expert and lane in it that hold logical row `row`.
 std::pair<uint64_t, uint64_t> panelOfRow(PackedLayout layout, uint64_t row, uint64_t rows) {
-  if (layout == PackedLayout::Panel16)
+  if (!isPairsLayout(layout))
     return {row / panelRows, row % panelRows};
   const uint64_t half = rows / 2, isUp = row >= half, inHalf = row - isUp * half;
   return {inHalf / panelRows * 2 + isUp, inHalf % panelRows};
@@ -97,8 +95,8 @@ void unpackRow(const WeightDecl &decl, PackedSpec spec, const uint8_t *packed, u
   }
   if (spec.layout != PackedLayout::Rows) {
     const auto [panel, lane] = panelOfRow(spec.layout, row, decl.rows);
-    return unpackPanelLane(spec.format, decl.columns,
-                           packed + panel * panelBytes(spec.format, decl.columns), lane, out);
+    return unpackPanelLane(spec, decl.columns, packed + panel * panelBytes(spec, decl.columns),
+                           lane, out);
   }
   const uint8_t *values = packed + row * weightBytes(spec.format, decl.columns);
   if (isBlockFormat(spec.format)) {
@@ -147,7 +145,9 @@ std::optional<std::string> whyNotPackable(const WeightDecl &decl, PackedSpec spe
     return fmt::format("layout {} holds vectors, the weight has {} columns", layout, decl.columns);
   if (isVectorLayout(spec.layout) && spec.format != WeightFormat::F32)
     return fmt::format("layout {} is f32, not {}", layout, format);
-  if (isPairs(spec.layout) && decl.rows % 2 != 0)
+  if (isBy2Layout(spec.layout) && spec.format != WeightFormat::BF16)
+    return fmt::format("layout {} is bf16, not {}", layout, format);
+  if (isPairsLayout(spec.layout) && decl.rows % 2 != 0)
     return fmt::format("layout {} pairs gate and up rows, the weight has an odd number: {}", layout,
                        decl.rows);
   if (spec.layout == PackedLayout::Rows && decl.experts != 1)
@@ -204,9 +204,11 @@ void packUnit(const WeightDecl &decl, PackedSpec spec, const WeightSource &sourc
       return readRowsBlocks(decl, spec.format, source, 0, firstRow, count, out.data());
     return readRowsDense(decl, spec.format, source, 0, firstRow, count, out.data());
   case PackedLayout::Panel16:
-    return packPanel(decl, spec.format, source, expert, firstRow, count, out.data());
+  case PackedLayout::Panel16By2:
+    return packPanel(decl, spec, source, expert, firstRow, count, out.data());
   case PackedLayout::Panel16Pairs:
-    return packPanelPair(decl, spec.format, source, expert, firstRow, out.data());
+  case PackedLayout::Panel16PairsBy2:
+    return packPanelPair(decl, spec, source, expert, firstRow, out.data());
   }
 }
 

@@ -18,8 +18,12 @@
 //            INT4: blocks of 288 bytes: 256 bytes of nibbles placed as MXFP4's, each code + 8, then
 //            16 f16 scales. INT4A: blocks of 320 bytes: nibbles (the code), 16 f16 scales, 16 f16
 //            minimums.
-//   panel16_pairs  panel16 for gate/up weights: logical rows are gate [0, rows/2) then up; packed
-//            panel 2p holds gate rows 16p.., panel 2p+1 up rows 16p.. (each half padded to 16).
+//   panel16_by2  BF16 alone, for kernels that multiply pairs: [experts][panel][column/2][16
+//            outputs][2 columns]; where columns are odd, the last pair ends in zeros.
+//   panel16_pairs, panel16_pairs_by2  the same for gate/up weights: logical rows are gate [0,
+//   rows/2) then up;
+//            packed panel 2p holds gate rows 16p.., panel 2p+1 up rows 16p.. (each half padded to
+//            16).
 //
 // Zero padding: all bytes 0, which is value 0 in every format.
 //

@@ -6,7 +6,6 @@
 
 #include "runtime/format/Blocks.h"
 #include "runtime/format/NumberFormats.h"
-#include "runtime/format/Pack.h"
 #include "runtime/format/StoredRows.h"
 
 namespace inf {
@@ -21,6 +20,17 @@ void interleaveRows(const uint8_t *rows, uint64_t count, uint64_t columns, uint8
     for (uint64_t row = 0; row < count; ++row)
       std::memcpy(&line[row], rows + (row * columns + column) * sizeof(T), sizeof(T));
     std::memcpy(out + column * sizeof(line), line, sizeof(line));
+  }
+}
+
+/// rows [count][columns] → out [columns / 2][16][2]; what has no row or column is zero.
+void interleavePairs(const uint8_t *rows, uint64_t count, uint64_t columns, uint8_t *out) {
+  for (uint64_t column = 0; column < columns; column += 2) {
+    const uint64_t bytes = std::min<uint64_t>(columns - column, 2) * sizeof(uint16_t);
+    uint32_t line[panelRows] = {};
+    for (uint64_t row = 0; row < count; ++row)
+      std::memcpy(&line[row], rows + (row * columns + column) * sizeof(uint16_t), bytes);
+    std::memcpy(out + column / 2 * sizeof(line), line, sizeof(line));
   }
 }
 
@@ -81,39 +91,48 @@ void unpackBlockLane(uint64_t columns, const uint8_t *panel, uint64_t lane, floa
   }
 }
 
-void packDensePanel(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
+void packDensePanel(const WeightDecl &decl, PackedSpec spec, const WeightSource &source,
                     uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out) {
+  const WeightFormat format = spec.format;
   auto rows = std::make_unique_for_overwrite<uint8_t[]>(weightBytes(format, count * decl.columns));
   readRowsDense(decl, format, source, expert, firstRow, count, rows.get());
-  if (format == WeightFormat::F32)
+  if (isBy2Layout(spec.layout))
+    interleavePairs(rows.get(), count, decl.columns, out);
+  else if (format == WeightFormat::F32)
     interleaveRows<uint32_t>(rows.get(), count, decl.columns, out);
   else
     interleaveRows<uint16_t>(rows.get(), count, decl.columns, out);
 }
 
-void unpackDenseLane(WeightFormat format, uint64_t columns, const uint8_t *panel, uint64_t lane,
+/// Which element of a panel holds a column of an output.
+uint64_t elementOf(PackedLayout layout, uint64_t column, uint64_t lane) {
+  return isBy2Layout(layout) ? column / 2 * 2 * panelRows + 2 * lane + column % 2
+                             : column * panelRows + lane;
+}
+
+void unpackDenseLane(PackedSpec spec, uint64_t columns, const uint8_t *panel, uint64_t lane,
                      float *out) {
   for (uint64_t column = 0; column < columns; ++column) {
-    const uint64_t index = column * panelRows + lane;
-    if (format == WeightFormat::F32) {
+    const uint64_t index = elementOf(spec.layout, column, lane);
+    if (spec.format == WeightFormat::F32) {
       std::memcpy(out + column, panel + index * 4, 4);
       continue;
     }
     uint16_t value = 0;
     std::memcpy(&value, panel + index * 2, 2);
-    out[column] = format == WeightFormat::F16 ? f16ToF32(value) : bf16ToF32(value);
+    out[column] = spec.format == WeightFormat::F16 ? f16ToF32(value) : bf16ToF32(value);
   }
 }
 
 } // namespace
 
-uint64_t panelBytes(WeightFormat format, uint64_t columns) {
-  return weightBytes(format, panelRows * columns);
+uint64_t panelBytes(PackedSpec spec, uint64_t columns) {
+  return weightBytes(spec.format, panelRows * packedColumns(spec.layout, columns));
 }
 
-void packPanel(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
-               uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out) {
-  switch (format) {
+void packPanel(const WeightDecl &decl, PackedSpec spec, const WeightSource &source, uint64_t expert,
+               uint64_t firstRow, uint64_t count, uint8_t *out) {
+  switch (spec.format) {
   case WeightFormat::MXFP4:
     return packBlockPanel<WeightFormat::MXFP4>(decl, source, expert, firstRow, count, out);
   case WeightFormat::INT8:
@@ -123,13 +142,13 @@ void packPanel(const WeightDecl &decl, WeightFormat format, const WeightSource &
   case WeightFormat::INT4A:
     return packBlockPanel<WeightFormat::INT4A>(decl, source, expert, firstRow, count, out);
   default:
-    return packDensePanel(decl, format, source, expert, firstRow, count, out);
+    return packDensePanel(decl, spec, source, expert, firstRow, count, out);
   }
 }
 
-void unpackPanelLane(WeightFormat format, uint64_t columns, const uint8_t *panel, uint64_t lane,
+void unpackPanelLane(PackedSpec spec, uint64_t columns, const uint8_t *panel, uint64_t lane,
                      float *out) {
-  switch (format) {
+  switch (spec.format) {
   case WeightFormat::MXFP4:
     return unpackBlockLane<WeightFormat::MXFP4>(columns, panel, lane, out);
   case WeightFormat::INT8:
@@ -139,7 +158,7 @@ void unpackPanelLane(WeightFormat format, uint64_t columns, const uint8_t *panel
   case WeightFormat::INT4A:
     return unpackBlockLane<WeightFormat::INT4A>(columns, panel, lane, out);
   default:
-    return unpackDenseLane(format, columns, panel, lane, out);
+    return unpackDenseLane(spec, columns, panel, lane, out);
   }
 }
 

@@ -3,20 +3,21 @@
 
 #include <cstdint>
 
+#include "runtime/format/Pack.h"
 #include "runtime/format/WeightDecl.h"
 #include "runtime/format/WeightSource.h"
 
 namespace inf {
 
-uint64_t panelBytes(WeightFormat format, uint64_t columns);
+uint64_t panelBytes(PackedSpec spec, uint64_t columns);
 
 /// Writes the panel of logical rows [firstRow, firstRow + count), count in 1..16, rest zeros.
-/// `out`: panelBytes(format, decl.columns).
-void packPanel(const WeightDecl &decl, WeightFormat format, const WeightSource &source,
-               uint64_t expert, uint64_t firstRow, uint64_t count, uint8_t *out);
+/// `out`: panelBytes(spec, decl.columns).
+void packPanel(const WeightDecl &decl, PackedSpec spec, const WeightSource &source, uint64_t expert,
+               uint64_t firstRow, uint64_t count, uint8_t *out);
 
 /// Output `lane` (0..15) of a packed panel as f32 [columns].
-void unpackPanelLane(WeightFormat format, uint64_t columns, const uint8_t *panel, uint64_t lane,
+void unpackPanelLane(PackedSpec spec, uint64_t columns, const uint8_t *panel, uint64_t lane,
                      float *out);
 
 } // namespace inf

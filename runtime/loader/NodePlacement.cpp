@@ -31,10 +31,7 @@ std::vector<Team> teamsOf(std::span<const int> threadNodes) {
 }
 
 /// Whether a step cuts the weight over its threads.
-bool isSliced(const PackedWeight &weight) {
-  return weight.spec.layout == PackedLayout::Panel16 ||
-         weight.spec.layout == PackedLayout::Panel16Pairs;
-}
+bool isSliced(const PackedWeight &weight) { return isPanelLayout(weight.spec.layout); }
 
 class Readers {
 public:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/abi/ActivationRows.h"
+#include "runtime/format/NumberFormats.h"
 
 namespace inf {
 namespace {
@@ -18,9 +19,19 @@ void decodeQ8(const uint8_t *vector, std::vector<float> &values) {
   }
 }
 
+void decodeBf16(const uint8_t *vector, std::vector<float> &values) {
+  for (uint64_t i = 0; i < values.size(); ++i) {
+    uint16_t half;
+    std::memcpy(&half, vector + i * 2, 2);
+    values[i] = bf16ToF32(half);
+  }
+}
+
 void decode(const StageOutput &output, const uint8_t *vector, std::vector<float> &values) {
   if (output.type == "q8")
     return decodeQ8(vector, values);
+  if (output.type == "bf16")
+    return decodeBf16(vector, values);
   for (uint64_t i = 0; i < values.size(); ++i) {
     int32_t number;
     std::memcpy(&number, vector + i * 4, 4);
@@ -33,7 +44,7 @@ void decode(const StageOutput &output, const uint8_t *vector, std::vector<float>
 /// Bytes that mean something: padding is never written.
 std::vector<std::pair<uint64_t, uint64_t>> usedRanges(const StageOutput &output) {
   if (output.type != "q8")
-    return {{0, output.features * 4}};
+    return {{0, output.features * (output.type == "bf16" ? 2 : 4)}};
   return {{0, output.features},
           {q8BlocksOffset(output.features), output.features / blockColumns * sizeof(Q8Block)}};
 }

@@ -17,7 +17,7 @@ namespace inf {
 struct TracePoint {
   std::string name;   ///< of the stage: "full/attention"; "#1", ... for further outputs of an op
   int64_t layer = -1; ///< -1: of no layer
-  std::string type;   ///< as in memory: "f32", "q8", "i32"
+  std::string type;   ///< as in memory: "f32", "q8", "bf16", "i32"
   uint64_t rows = 0, width = 0; ///< values a row
   uint64_t nans = 0, infinities = 0;
   double least = 0, most = 0, mean = 0; ///< of the finite values; 0 when there are none

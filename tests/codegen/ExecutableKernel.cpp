@@ -61,6 +61,8 @@ static FeatureSet featuresOf(KernelIsa isa) {
     return avx512.with(AVX512VNNI);
   case KernelIsa::Avx512Vbmi:
     return avx512.with(AVX512VNNI).with(AVX512VBMI);
+  case KernelIsa::Avx512Bf16:
+    return avx512.with(AVX512BF16);
   case KernelIsa::Amx:
     return avx512.with(AVX512VNNI).with(AMXTILE).with(AMXINT8);
   }

@@ -14,13 +14,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr KernelIsa allIsas[] = {KernelIsa::Avx2,       KernelIsa::AvxVnni,    KernelIsa::Avx512,
-                                 KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi, KernelIsa::Amx};
+constexpr KernelIsa allIsas[] = {
+    KernelIsa::Avx2,       KernelIsa::AvxVnni,    KernelIsa::Avx512, KernelIsa::Avx512Vnni,
+    KernelIsa::Avx512Vbmi, KernelIsa::Avx512Bf16, KernelIsa::Amx};
 
 /// Every combination, whether or not it can be generated.
 std::vector<KernelSpec> linearSpecs(KernelIsa isa, WeightFormat format) {
   std::vector<KernelSpec> specs;
-  for (InputFormat inputs : {InputFormat::F32, InputFormat::Q8})
+  for (InputFormat inputs : {InputFormat::F32, InputFormat::Q8, InputFormat::BF16})
     for (unsigned rows : {1, 2, 3, 4, 6, 8, 16})
       for (unsigned flags = 0; flags < 48; ++flags) {
         KernelSpec spec;
@@ -78,6 +79,10 @@ TEST(KernelSymbol, SaysEverythingInTheDocumentedOrder) {
   spec.bias = true, spec.isa = KernelIsa::Avx512Vnni;
   EXPECT_EQ(kernelSymbol(spec), "inf_linear_mxfp4_q8_r6_bias__avx512vnni");
   spec = {};
+  spec.weights = WeightFormat::BF16, spec.inputs = InputFormat::BF16, spec.rows = 6;
+  spec.isa = KernelIsa::Avx512Bf16;
+  EXPECT_EQ(kernelSymbol(spec), "inf_linear_bf16_bf16_r6__avx512bf16");
+  spec = {};
   spec.op = KernelOp::Attention, spec.kv = WeightFormat::BF16, spec.group = 8, spec.sinks = true;
   EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks__avx2");
 }
@@ -96,7 +101,8 @@ TEST(KernelSymbol, OtherNamesDoNotParse) {
                            "inf_linear_f32_f32_r-1__avx2",
                            "inf_linear_f32_f32_r2_scale_bias__avx2",
                            "inf_linear_q8_f32_r2__avx2",
-                           "inf_linear_f32_bf16_r2__avx2",
+                           "inf_linear_f32_bf_r2__avx2",
+                           "inf_linear_f32_f16_r2__avx2",
                            "inf_linear_int8_q8_r2__",
                            "inf_linear_int8_q80_r2__avx2",
                            "inf_linear_int8_r2__avx2",
@@ -150,10 +156,26 @@ TEST(WhyNotGenerable, Q8RowsNeedBlocksAndARowTileThatFits) {
   EXPECT_TRUE(whyNotGenerable(spec));
 }
 
+TEST(WhyNotGenerable, Bf16RowsNeedBf16WeightsAndARowTileThatFits) {
+  KernelSpec spec;
+  spec.inputs = InputFormat::BF16;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("bf16 weights, these are f32"));
+  spec.weights = WeightFormat::BF16, spec.rows = 4;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.rows = 5;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("1 to 4"));
+  spec.isa = KernelIsa::Avx512Bf16, spec.rows = 6;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.rows = 7;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("1 to 6"));
+  spec.isa = KernelIsa::Avx512Vnni, spec.rows = 6;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("avx512bf16"));
+}
+
 TEST(WhyNotGenerable, AnIsaWithoutADifferenceIsNotAnotherKernel) {
   KernelSpec spec;
-  for (KernelIsa isa :
-       {KernelIsa::AvxVnni, KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi, KernelIsa::Amx}) {
+  for (KernelIsa isa : {KernelIsa::AvxVnni, KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi,
+                        KernelIsa::Avx512Bf16, KernelIsa::Amx}) {
     spec = {}, spec.isa = isa;
     EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr(std::string(kernelIsaName(isa))));
     spec.op = KernelOp::Attention;
@@ -200,11 +222,11 @@ TEST(KernelTable, EveryRowIsGenerableAndTellsWhy) {
 }
 
 /// What selection does: the first row whose kernel the features cover.
-std::optional<KernelIsa> firstIsaFor(std::string_view target, WeightFormat format) {
+std::optional<KernelIsa> firstIsaFor(std::string_view target, WeightFormat format,
+                                     InputFormat inputs = InputFormat::Q8) {
   const FeatureSet features = targetByName(target).features;
   for (const KernelChoice &choice : kernelTable()) {
-    if (choice.op != KernelOp::Linear || choice.inputs != InputFormat::Q8 ||
-        choice.format != format)
+    if (choice.op != KernelOp::Linear || choice.inputs != inputs || choice.format != format)
       continue;
     KernelSpec spec;
     spec.isa = choice.isa, spec.weights = format, spec.inputs = choice.inputs;
@@ -223,6 +245,9 @@ TEST(KernelTable, EachMachineGetsTheBestDotProductItHas) {
   EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::MXFP4), KernelIsa::Avx512Vnni);
   EXPECT_EQ(firstIsaFor("skylake-avx512", WeightFormat::MXFP4), KernelIsa::Avx512);
   EXPECT_EQ(firstIsaFor("haswell", WeightFormat::INT4A), KernelIsa::Avx2);
+  EXPECT_EQ(firstIsaFor("znver4", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx512Bf16);
+  EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx512);
+  EXPECT_EQ(firstIsaFor("haswell", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx2);
 }
 
 } // namespace

@@ -32,6 +32,14 @@ void put16(std::vector<uint8_t> &bytes, size_t index, uint32_t bits) {
   bytes[2 * index + 1] = static_cast<uint8_t>(bits >> 8);
 }
 
+/// Upper halves, and a 0 beside an odd last column.
+std::vector<uint8_t> bf16BytesOf(const std::vector<float> &values) {
+  std::vector<uint8_t> bytes((values.size() + 1) / 2 * 4);
+  for (size_t i = 0; i < values.size(); ++i)
+    put16(bytes, i, std::bit_cast<uint32_t>(values[i]) >> 16);
+  return bytes;
+}
+
 } // namespace
 
 LinearProblem::LinearProblem(const KernelSpec &spec, LinearShape problemShape, unsigned seed)
@@ -39,8 +47,10 @@ LinearProblem::LinearProblem(const KernelSpec &spec, LinearShape problemShape, u
   std::mt19937 random(seed);
   const size_t halves = spec.activation == Activation::None ? 1 : 2;
   const size_t packed = stride() * halves;
-  weights.resize(weightBytes(spec.weights, packed * static_cast<size_t>(shape.columns)));
+  weights.resize(weightBytes(spec.weights, packed * packedColumnsOf(spec, shape.columns)));
   fillWeights(spec.weights, random);
+  if (inputs == InputFormat::BF16)
+    clearPadding();
   bias = normals(packed, 1, random);
   scale = normals(packed, 1, random);
   for (int64_t r = 0; r < shape.rows; ++r) {
@@ -50,10 +60,20 @@ LinearProblem::LinearProblem(const KernelSpec &spec, LinearShape problemShape, u
   }
 }
 
+/// Beside an odd last column are zeros.
+void LinearProblem::clearPadding() {
+  const size_t columns = static_cast<size_t>(shape.columns), panelBytes = (columns + 1) / 2 * 64;
+  if (columns % 2 == 0)
+    return;
+  for (size_t panel = 0; panel < weights.size(); panel += panelBytes)
+    for (size_t output = 0; output < 16; ++output)
+      put16(weights, (panel + panelBytes - 64) / 2 + 2 * output + 1, 0);
+}
+
 /// Floats; or any codes, and scales of which some are 0.
 void LinearProblem::addInputRow(std::mt19937 &random) {
   const auto columns = static_cast<size_t>(shape.columns);
-  if (inputs == InputFormat::F32) {
+  if (inputs != InputFormat::Q8) {
     x.push_back(normals(columns, 1, random));
     return;
   }
@@ -67,10 +87,21 @@ void LinearProblem::addInputRow(std::mt19937 &random) {
     each = random() % 16 == 0 ? 0.0f : each;
 }
 
-/// Rows of q8 end with their last block: padding behind it is no kernel's to read.
+/// Rows of q8 end with their last block, bf16 ones with their last pair: padding behind is no
+/// kernel's to read.
 std::vector<uint8_t> LinearProblem::inputBytes(size_t row) const {
-  if (inputs == InputFormat::F32)
+  switch (inputs) {
+  case InputFormat::F32:
     return bytesOf(x[row]);
+  case InputFormat::BF16:
+    return bf16BytesOf(x[row]);
+  case InputFormat::Q8:
+    break;
+  }
+  return q8Bytes(row);
+}
+
+std::vector<uint8_t> LinearProblem::q8Bytes(size_t row) const {
   const uint64_t blocksOffset = q8BlocksOffset(codes[row].size());
   std::vector<uint8_t> bytes(blocksOffset + codeScales[row].size() * sizeof(Q8Block), 0xA5);
   std::memcpy(bytes.data(), codes[row].data(), codes[row].size());

@@ -28,8 +28,9 @@ public:
   const LinearShape shape;
   const InputFormat inputs;
 
-  /// For tests that set values by hand, before argsInto(): rows of floats [rows][columns], or of q8
-  /// codes [rows][columns] and scales [rows][columns / 32]; packed weights.
+  /// For tests that set values by hand, before argsInto(): rows of floats [rows][columns], as bf16
+  /// where the inputs are (which cuts them), or of q8 codes [rows][columns] and scales
+  /// [rows][columns / 32]; packed weights.
   std::vector<std::vector<float>> x;
   std::vector<std::vector<int8_t>> codes;
   std::vector<std::vector<float>> codeScales;
@@ -38,9 +39,11 @@ public:
 
 private:
   void fillWeights(WeightFormat format, std::mt19937 &random);
+  void clearPadding();
   void fillBlocks(WeightFormat format, std::mt19937 &random);
   void addInputRow(std::mt19937 &random);
   std::vector<uint8_t> inputBytes(size_t row) const;
+  std::vector<uint8_t> q8Bytes(size_t row) const;
   size_t stride() const { return static_cast<size_t>(shape.panels) * 16; }
 
   std::vector<float> bias, scale;

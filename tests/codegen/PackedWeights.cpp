@@ -72,17 +72,26 @@ float PackedBlock::minimum(unsigned output) const {
       halfValue(readAs<uint16_t>(start + codeBytes(format) + 32 + 2 * output)));
 }
 
-double packedValue(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output) {
-  if (!isBlockFormat(format))
-    return elementValue(format, panel, column * 16 + output);
-  const PackedBlock block(format, panel, column);
+uint64_t packedColumnsOf(const KernelSpec &spec, int64_t columns) {
+  const PackedLayout layout =
+      spec.inputs == InputFormat::BF16 ? PackedLayout::Panel16By2 : PackedLayout::Panel16;
+  return packedColumns(layout, static_cast<uint64_t>(columns));
+}
+
+double packedValue(const KernelSpec &spec, const uint8_t *panel, int64_t column, unsigned output) {
+  if (spec.inputs == InputFormat::BF16)
+    return elementValue(spec.weights, panel, column / 2 * 32 + 2 * output + column % 2);
+  if (!isBlockFormat(spec.weights))
+    return elementValue(spec.weights, panel, column * 16 + output);
+  const PackedBlock block(spec.weights, panel, column);
   return block.code(column, output) * block.scale(output) + block.minimum(output);
 }
 
-double packedMagnitude(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output) {
-  if (!isBlockFormat(format))
-    return std::abs(packedValue(format, panel, column, output));
-  const PackedBlock block(format, panel, column);
+double packedMagnitude(const KernelSpec &spec, const uint8_t *panel, int64_t column,
+                       unsigned output) {
+  if (!isBlockFormat(spec.weights))
+    return std::abs(packedValue(spec, panel, column, output));
+  const PackedBlock block(spec.weights, panel, column);
   return std::abs(block.code(column, output) * block.scale(output)) +
          std::abs(block.minimum(output));
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/abi/WeightFormats.h"
+#include "codegen/KernelSpec.h"
 
 namespace inf::test {
 
@@ -28,9 +28,13 @@ struct PackedBlock {
 /// Bytes of codes in a block, before its scales.
 uint64_t codeBytes(WeightFormat format);
 
-/// The value of column `column`, output `output` (0..15) of a packed panel.
-double packedValue(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output);
+/// Packed columns of a panel of the kernel's.
+uint64_t packedColumnsOf(const KernelSpec &spec, int64_t columns);
+
+/// The value of column `column`, output `output` (0..15) of a packed panel of the kernel's.
+double packedValue(const KernelSpec &spec, const uint8_t *panel, int64_t column, unsigned output);
 /// Its magnitude, or the sum of its two terms' magnitudes.
-double packedMagnitude(WeightFormat format, const uint8_t *panel, int64_t column, unsigned output);
+double packedMagnitude(const KernelSpec &spec, const uint8_t *panel, int64_t column,
+                       unsigned output);
 
 } // namespace inf::test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <immintrin.h>
+
 #include "codegen/Exp.h"
 #include "runtime/abi/ActivationRows.h"
 #include "tests/codegen/PackedWeights.h"
@@ -15,12 +17,30 @@ namespace {
 
 const uint8_t *panelOf(const KernelSpec &spec, const LinearArgs &args, int64_t panel) {
   return args.weights + panel * static_cast<int64_t>(weightBytes(
-                                    spec.weights, static_cast<uint64_t>(args.columns) * 16));
+                                    spec.weights, packedColumnsOf(spec, args.columns) * 16));
 }
 
 const float *floatInput(const LinearArgs &args, int64_t r) {
   return static_cast<const float *>(args.x[r]);
 }
+
+float bf16Input(const LinearArgs &args, int64_t r, int64_t k) {
+  return static_cast<float>(
+      elementValue(WeightFormat::BF16, static_cast<const uint8_t *>(args.x[r]), k));
+}
+
+/// Denormals count as zero, read and written, as long as this lives. What is to be computed so must
+/// be in a function that the compiler can't look into: it knows nothing of MXCSR.
+class ZeroDenormals {
+public:
+  ZeroDenormals() : before(_mm_getcsr()) { _mm_setcsr(before | 0x8040); }
+  ~ZeroDenormals() { _mm_setcsr(before); }
+  ZeroDenormals(const ZeroDenormals &) = delete;
+  ZeroDenormals &operator=(const ZeroDenormals &) = delete;
+
+private:
+  const unsigned before;
+};
 
 /// A q8 row, read as runtime/abi/ActivationRows.h describes it.
 struct Q8Row {
@@ -40,6 +60,8 @@ struct Q8Row {
 double inputValue(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t k) {
   if (spec.inputs == InputFormat::F32)
     return floatInput(args, r)[k];
+  if (spec.inputs == InputFormat::BF16)
+    return bf16Input(args, r, k);
   const Q8Row row(args, r);
   return static_cast<double>(row.code(k)) * row.scale(k);
 }
@@ -48,7 +70,7 @@ float orderedDense(const KernelSpec &spec, const LinearArgs &args, int64_t r, co
                    unsigned n) {
   float sums[2] = {0, 0};
   for (int64_t k = 0; k < args.columns; ++k) {
-    const float w = static_cast<float>(packedValue(spec.weights, panel, k, n));
+    const float w = static_cast<float>(packedValue(spec, panel, k, n));
     sums[k % 2] = std::fma(w, floatInput(args, r)[k], sums[k % 2]);
   }
   return sums[0] + sums[1];
@@ -94,10 +116,28 @@ float orderedQ8(const KernelSpec &spec, const LinearArgs &args, int64_t r, const
   return mxfp4 ? total * 0.5f : total;
 }
 
+[[gnu::noipa]] float bf16Chain(const KernelSpec &spec, const LinearArgs &args, int64_t r,
+                               const uint8_t *panel, unsigned n) {
+  float total = 0;
+  for (int64_t pair = 0; pair < args.columns; pair += 2)
+    for (int64_t k : {pair + 1, pair})
+      total = std::fma(static_cast<float>(packedValue(spec, panel, k, n)), bf16Input(args, r, k),
+                       total);
+  return total;
+}
+
+float orderedBf16(const KernelSpec &spec, const LinearArgs &args, int64_t r, const uint8_t *panel,
+                  unsigned n) {
+  const ZeroDenormals scope;
+  return bf16Chain(spec, args, r, panel, n);
+}
+
 float orderedReduction(const KernelSpec &spec, const LinearArgs &args, int64_t r,
                        const uint8_t *panel, unsigned n) {
   if (spec.inputs == InputFormat::Q8)
     return orderedQ8(spec, args, r, panel, n);
+  if (spec.inputs == InputFormat::BF16)
+    return orderedBf16(spec, args, r, panel, n);
   return isBlockFormat(spec.weights) ? orderedBlocks(spec, args, r, panel, n)
                                      : orderedDense(spec, args, r, panel, n);
 }
@@ -125,8 +165,8 @@ Exact exactPanel(const KernelSpec &spec, const LinearArgs &args, int64_t r, int6
   double z = 0, magnitude = 0;
   for (int64_t k = 0; k < args.columns; ++k) {
     const double x = inputValue(spec, args, r, k);
-    z += packedValue(spec.weights, panel, k, n) * x;
-    magnitude += packedMagnitude(spec.weights, panel, k, n) * std::abs(x);
+    z += packedValue(spec, panel, k, n) * x;
+    magnitude += packedMagnitude(spec, panel, k, n) * std::abs(x);
   }
   const int64_t index = slot * 16 + n;
   if (spec.scale) {

@@ -20,7 +20,7 @@ const Arguments unfused = {"--without",   "fuse-qkv",      "fuse-norm",    "fuse
 /// Sums of at most 64 terms of size 1 in another order: 1e-6 seen, a wrong op gives 0.1 and more.
 constexpr char sameSums[] = "2e-5";
 /// A value within f32 error of the middle between two steps of q8 goes the other way: 1/127 of the
-/// largest of its block, in one of 64 terms.
+/// largest of its block, in one of 64 terms. Of bf16 a step is 1/256 to 1/128 of the value.
 constexpr char sameSteps[] = "1e-2";
 
 class EveryOp : public testing::TestWithParam<const char *> {
@@ -50,7 +50,8 @@ void expectMatchesMeaning(const char *target, const Arguments &rounding, const A
 
 } // namespace
 
-INSTANTIATE_TEST_SUITE_P(Targets, EveryOp, testing::Values("avx2", "avx512"), nameOfTarget);
+INSTANTIATE_TEST_SUITE_P(Targets, EveryOp, testing::Values("avx2", "avx512", "avx512bf16"),
+                         nameOfTarget);
 
 TEST_P(EveryOp, computesWhatItMeansFused) { expectMatchesMeaning(GetParam(), exact, {}, sameSums); }
 
@@ -60,6 +61,12 @@ TEST_P(EveryOp, computesWhatItMeansUnfused) {
 
 TEST_P(EveryOp, computesWhatItMeansFromFloatsWithWeightsInBlocks) {
   expectMatchesMeaning(GetParam(), {blocks, "--activations=f32"}, {}, sameSums);
+}
+
+TEST_P(EveryOp, computesWhatItMeansInBf16) {
+  expectMatchesMeaning(GetParam(), {"--quant=none", "--activations=bf16"}, {}, sameSteps);
+  expectMatchesMeaning(GetParam(), {"--quant=none", "--activations=bf16"}, unfused, sameSteps);
+  expectMatchesMeaning(GetParam(), {blocks, "--activations=bf16"}, {}, sameSteps);
 }
 
 TEST_P(EveryOp, computesWhatItMeansInInt8) {

@@ -94,6 +94,13 @@ TEST_P(Family, staysCloseToThePublishedLogitsWithTheDefaultPolicy) {
   EXPECT_GT(cosine(soloLogits(model, prompt.ids), prompt.logits.values), defaultPolicyCosine);
 }
 
+TEST_P(Family, staysCloseToThePublishedLogitsInBf16) {
+  const std::string model = compiled(folder(), {std::string("--target=") + target(), "--quant=bf16",
+                                                "--kv=f32", "--activations=bf16"});
+  const GoldenPrompt prompt = golden().prompt(2);
+  EXPECT_GT(cosine(soloLogits(model, prompt.ids), prompt.logits.values), bf16Cosine);
+}
+
 TEST(FamilyOfGptOss, aModelWithoutATokenizerTakesIdsAlone) {
   SKIP_WITHOUT_SHARED();
   const std::string model = compiled(sharedFile("families/gpt_oss"), {"--target=avx2"});

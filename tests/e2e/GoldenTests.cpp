@@ -182,6 +182,46 @@ TEST(Accuracy, theDefaultPolicyLosesNextToNothing) {
   RecordProperty("agreement", fmt::format("{:.4f}", same));
 }
 
+namespace {
+
+/// gpt-oss-tiny as stored, rows of what reads bf16 weights in bf16.
+std::string tinyBf16(const std::string &target) {
+  return compiled(tinyModel,
+                  {"--target=" + target, "--quant=none", "--kv=f32", "--activations=bf16"});
+}
+
+} // namespace
+
+TEST(Accuracy, ofBf16ActivationsIsNearThePublished) {
+  SKIP_WITHOUT_SHARED();
+  const std::string model = tinyBf16("native");
+  const Golden golden(sharedFile("golden/golden.safetensors"));
+  for (size_t p = 0; p < golden.prompts(); ++p) {
+    const GoldenPrompt prompt = golden.prompt(p);
+    const AllLogits logits = soloLogits(model, prompt.ids);
+    const auto last = std::span(logits).last(prompt.logits.values.size());
+    EXPECT_LT(largestDifference(last, prompt.logits.values), bf16GoldenLogits) << "prompt " << p;
+    double sum = 0;
+    for (size_t i = 0; i < last.size(); ++i)
+      sum += std::abs(double(last[i]) - prompt.logits.values[i]);
+    EXPECT_LT(sum / double(last.size()), bf16MeanGoldenLogits) << "prompt " << p;
+    RecordProperty(fmt::format("prompt{}", p),
+                   fmt::format("{:.1e}", largestDifference(last, prompt.logits.values)));
+  }
+  const double found = heldOutPerplexity(model);
+  EXPECT_LT(std::abs(found / goldenPerplexity - 1), bf16Perplexity) << found;
+  RecordProperty("perplexity", fmt::format("{:.4f}", found));
+}
+
+TEST(Targets, ofBf16ActivationsGiveTheSameBits) {
+  const std::vector<int32_t> ids = {491, 475, 258, 420, 11, 1024, 267, 300, 301, 302, 303, 304};
+  const AllLogits expected = soloLogits(tinyBf16("avx2"), ids);
+  for (const char *target : {"avx512", "avx512bf16", "znver4"})
+    if (runsHere(target)) {
+      EXPECT_TRUE(sameBits(expected, soloLogits(tinyBf16(target), ids))) << target;
+    }
+}
+
 TEST(Accuracy, ofInt4IsReportedBesideIt) {
   SKIP_WITHOUT_SHARED();
   for (const char *quant : {"int4", "int4a"}) {

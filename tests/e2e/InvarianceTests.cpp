@@ -26,13 +26,15 @@ std::vector<int32_t> longestPrompt() {
   return longest;
 }
 
-/// A target, and whether anything is rounded.
+/// What is rounded: nothing, as by default, or rows in bf16 too.
+enum class Rounded { Nothing, Default, Bf16 };
 struct Variant {
   const char *target;
-  bool exact;
+  Rounded rounded;
 };
 std::string nameOfVariant(const testing::TestParamInfo<Variant> &variant) {
-  return std::string(variant.param.target) + (variant.param.exact ? "Exact" : "Default");
+  const char *names[] = {"Exact", "Default", "Bf16"};
+  return std::string(variant.param.target) + names[int(variant.param.rounded)];
 }
 
 class Invariance : public testing::TestWithParam<Variant> {
@@ -45,9 +47,12 @@ protected:
   }
   /// With room for the whole prompt, and all its logits, in one step.
   std::string wideModel() const { return tiny({"--max-rows=700", "--max-output-rows=700"}); }
-  std::string tiny(const Arguments &flags = {}) const {
-    return GetParam().exact ? tinyExact(GetParam().target, flags)
-                            : tinyDefault(GetParam().target, flags);
+  std::string tiny(Arguments flags = {}) const {
+    if (GetParam().rounded == Rounded::Nothing)
+      return tinyExact(GetParam().target, flags);
+    if (GetParam().rounded == Rounded::Bf16)
+      flags.insert(flags.end(), {"--quant=none", "--activations=bf16"});
+    return tinyDefault(GetParam().target, flags);
   }
   std::string model;
   std::vector<int32_t> prompt;
@@ -126,10 +131,12 @@ void runTogether(Session &session, std::vector<Turn> &turns) {
 } // namespace
 
 // Of the default, the kernels that differ most: each has its own tiles of rows.
-INSTANTIATE_TEST_SUITE_P(Targets, Invariance,
-                         testing::Values(Variant{"avx2", true}, Variant{"avx512", true},
-                                         Variant{"avx2", false}, Variant{"icelake", false}),
-                         nameOfVariant);
+INSTANTIATE_TEST_SUITE_P(
+    Targets, Invariance,
+    testing::Values(Variant{"avx2", Rounded::Nothing}, Variant{"avx512", Rounded::Nothing},
+                    Variant{"avx2", Rounded::Default}, Variant{"icelake", Rounded::Default},
+                    Variant{"avx2", Rounded::Bf16}, Variant{"znver4", Rounded::Bf16}),
+    nameOfVariant);
 
 TEST_P(Invariance, chunksAndLargestStepDoNotMatter) {
   const AllLogits whole = soloLogits(wideModel(), prompt); // one step of 700 rows

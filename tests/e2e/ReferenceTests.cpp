@@ -98,7 +98,8 @@ void expectRandomModelMatches(const ModelDesc &desc, const char *target,
 
 } // namespace
 
-INSTANTIATE_TEST_SUITE_P(Targets, Reference, testing::Values("avx2", "avx512"), nameOfTarget);
+INSTANTIATE_TEST_SUITE_P(Targets, Reference, testing::Values("avx2", "avx512", "avx512bf16"),
+                         nameOfTarget);
 
 TEST_P(Reference, aDenseModelWithTiedEmbeddings) {
   expectRandomModelMatches(denseModel(), GetParam());
@@ -131,6 +132,13 @@ TEST_P(Reference, weightsInBlockFormatsReadByInt8) {
   for (const char *quant : {"int8", "int4", "int4a"})
     expectRandomModelMatches(denseModel(), GetParam(), quant, "q8", q8Logits);
   expectRandomModelMatches(gptOssLikeModel(), GetParam(), "int8", "q8", q8Logits);
+}
+
+TEST_P(Reference, weightsInBf16ReadByBf16) {
+  for (ModelDesc desc : {denseModel(), gptOssLikeModel(), unevenModel(), qwenLikeModel()}) {
+    desc.name += "_bf16";
+    expectRandomModelMatches(desc, GetParam(), "bf16", "bf16", bf16Logits);
+  }
 }
 
 // Around the window of 128, inside it and far beyond, around yarn's original context of 4,096, and

@@ -31,6 +31,23 @@ inline constexpr double perplexity = 0.01;
 /// largest of its block; one in some 10,000, but in every layer.
 inline constexpr double q8Logits = 5e-2;
 
+/// The same with activations in bf16: a step is at most 2^-7 of the value. Weights must be rounded
+/// alike on both sides, so the rest of the difference is sums in f32.
+inline constexpr double bf16Logits = 5e-2;
+
+/// Logits with activations in bf16 against the published ones in f32: each of some 10 roundings a
+/// layer is off by up to 2^-9 of a value, at random; of logits that reach 30, 6 layers leave a few
+/// hundredths, and where two experts are close another one is chosen. A wrong order of columns
+/// gives tens.
+inline constexpr double bf16GoldenLogits = 1.0;
+/// The mean over all logits of that, which the rare other expert does not move.
+inline constexpr double bf16MeanGoldenLogits = 0.1;
+/// Cosine of all logits of a small random model with weights and activations in bf16 and the
+/// published ones: each off by up to 2^-9 of itself; a close choice of experts may turn.
+inline constexpr double bf16Cosine = 0.99;
+/// Perplexity with activations in bf16, against the published one, relative.
+inline constexpr double bf16Perplexity = 0.005;
+
 /// Perplexity of the default policy against the published one, relative: what the project promises.
 inline constexpr double defaultPolicyPerplexity = 0.005;
 /// Tokens of the held-out text whose most likely successor is the published one, likewise.

@@ -247,6 +247,22 @@ TEST(QuantizeActivation, RoundsWhateverAnOpStoresAsQ8) {
   EXPECT_EQ(values[2], 0);
 }
 
+TEST(QuantizeActivation, RoundsToBf16ByNearestTiesToEven) {
+  BlockRun block{
+      5, "", {}, "%y = inf.quantize_activation %x : (tensor<?x5xf32>) -> tensor<?x5xbf16>"};
+  EXPECT_THAT(block.values({{1.00390625f, 1.01171875f, -1.0040f, 3, 0}}), // two ties, one above one
+              ElementsAre(1, 1.015625f, -1.0078125f, 3, 0));
+}
+
+TEST(QuantizeActivation, RoundsWhateverAnOpStoresAsBf16) {
+  BlockRun block{
+      1,
+      "",
+      {{"w", {"1, 1", {1}, ""}}},
+      "%y = inf.linear %x, %w : (tensor<?x1xf32>, !inf.weight<[1, 1]>) -> tensor<?x1xbf16>"};
+  EXPECT_THAT(block.values({{1.0040f}}), ElementsAre(1.0078125f));
+}
+
 TEST(Linear, ScaleComesBeforeAddendBiasAndResidual) {
   BlockRun block{
       1,

@@ -73,6 +73,18 @@ inf.model @all attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16
     inf.yield %z : tensor<?x16xf32>
   }
 
+  // And in bf16, of any number of features.
+  inf.block @bf16(%x: tensor<?x16xf32>, %w: !inf.weight<[33, 16]> {inf.slot = "w"}, %n: !inf.weight<[33]> {inf.slot = "n"}, %v: !inf.weight<[16, 33]> {inf.slot = "v"}) -> tensor<?x16xf32> {
+    %y = inf.linear %x, %w : (tensor<?x16xf32>, !inf.weight<[33, 16]>) -> tensor<?x33xf32>
+    // CHECK: inf.rms_norm %{{.*}} -> tensor<?x33xbf16>
+    %r = inf.rms_norm %y, %n {eps = 1.0e-5 : f64} : (tensor<?x33xf32>, !inf.weight<[33]>) -> tensor<?x33xbf16>
+    // CHECK: inf.quantize_activation %{{.*}} : (tensor<?x33xf32>) -> tensor<?x33xbf16>
+    %q = inf.quantize_activation %y : (tensor<?x33xf32>) -> tensor<?x33xbf16>
+    // CHECK: inf.linear %{{.*}} : (tensor<?x33xbf16>, !inf.weight<[16, 33]>) -> tensor<?x16xf32>
+    %z = inf.linear %q, %v : (tensor<?x33xbf16>, !inf.weight<[16, 33]>) -> tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+
   inf.block @fused(%x: tensor<?x16xf32>, %w: !inf.weight<[48, 16]> {inf.slot = "w"}, %b: !inf.weight<[48]> {inf.slot = "b"}, %n: !inf.weight<[16]> {inf.slot = "n"}, %e: !inf.weight<[3, 16]> {inf.slot = "e"}, %eb: !inf.weight<[3]> {inf.slot = "eb"}, %u: !inf.weight<[3, 16, 16]> {inf.slot = "u"}, %ub: !inf.weight<[3, 16, 1]> {inf.slot = "ub"}, %d: !inf.weight<[3, 16, 8]> {inf.slot = "d"}, %db: !inf.weight<[3, 16, 1]> {inf.slot = "db"}) -> tensor<?x16xf32> {
     // CHECK: inf.qkv %{{.*}} bias %{{.*}} norm %{{.*}} by @plain into @g {eps = 1.000000e-05 : f64
     %q = inf.qkv %x, %w bias %b norm %n by @plain into @g {eps = 1.0e-5 : f64, heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64} : (tensor<?x16xf32>, !inf.weight<[48, 16]>, !inf.weight<[48]>, !inf.weight<[16]>) -> tensor<?x16xf32>

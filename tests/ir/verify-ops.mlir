@@ -561,6 +561,16 @@ inf.model @quantize_result attributes {architecture = "a", vocabulary = 4 : i64,
 
 // -----
 
+inf.model @quantize_result_bf16 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.block @b(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    // expected-error@+1 {{'inf.quantize_activation' op (C1) expected a result of type 'tensor<?x32xbf16>', found 'tensor<?x64xbf16>'}}
+    %y = inf.quantize_activation %x : (tensor<?x32xf32>) -> tensor<?x64xbf16>
+    inf.yield %x : tensor<?x32xf32>
+  }
+}
+
+// -----
+
 inf.model @quantize_part_of_a_block attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
     // expected-error@+1 {{'inf.quantize_activation' op result #0 must be}}

@@ -38,10 +38,13 @@ Subject randomModel(const std::string &name, const ModelDesc &desc) {
 
 /// The same with weights and activations rounded. Stages before the last of rounding change what is
 /// computed, and are meant to.
-Subject quantizedModel(const std::string &name, const ModelDesc &desc, const std::string &quant) {
+Subject quantizedModel(const std::string &name, const ModelDesc &desc, const std::string &quant,
+                       const std::string &activations = "") {
   return {name,
-          [desc, quant](ReferenceOptions options) {
+          [desc, quant, activations](ReferenceOptions options) {
             options.quant = quant;
+            if (!activations.empty())
+              options.activations = activations;
             ReferenceModel model = ReferenceModel::random(desc, seed, options);
             model.runTo("quantize-activations");
             return model;
@@ -66,6 +69,7 @@ std::vector<Subject> subjects() {
           quantizedModel("DenseInInt8", denseModel(), "int8"),
           quantizedModel("QueriesInInt4", denseModel(), "int8,*.attention.q=int4"),
           quantizedModel("GptOssLikeInInt4a", gptOssLikeModel(), "int4a"),
+          quantizedModel("UnevenInBf16", unevenModel(), "bf16", "bf16"),
           {"GptOssTiny",
            [](const ReferenceOptions &options) {
              return ReferenceModel::fromCheckpoint(INF_SOURCE_DIR "/models/gpt-oss-tiny", options);

@@ -1,5 +1,5 @@
 // RUN: inf-opt %s -inf-fuse-quantize | FileCheck %s
-// What makes rows that are only read in int8 stores them in int8.
+// What makes rows that are only read in int8 or bf16 stores them so.
 
 inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.kv_group @g {layers = array<i64>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
@@ -34,6 +34,17 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 :
     %y = inf.attention %x over @narrow {heads = 2 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, scale = 1.0 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %q = inf.quantize_activation %y : (tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
     %z = inf.linear %q, %w : (tensor<?x32x!inf.q8>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
+    inf.yield %z : tensor<?x32xf32>
+  }
+
+  // In bf16 there are no blocks.
+  // CHECK: inf.block @half_a_block_bf16
+  // CHECK-NEXT: inf.attention {{.*}} -> tensor<?x32xbf16>
+  // CHECK-NOT: inf.quantize_activation
+  inf.block @half_a_block_bf16(%x: tensor<?x32xf32>, %w: !inf.weight<[32, 32]> {inf.slot = "w"}) -> tensor<?x32xf32> {
+    %y = inf.attention %x over @narrow {heads = 2 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, scale = 1.0 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %q = inf.quantize_activation %y : (tensor<?x32xf32>) -> tensor<?x32xbf16>
+    %z = inf.linear %q, %w : (tensor<?x32xbf16>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
     inf.yield %z : tensor<?x32xf32>
   }
 

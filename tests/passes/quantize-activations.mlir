@@ -1,10 +1,11 @@
 // RUN: inf-opt %s -inf-quantize-activations | FileCheck %s
 // RUN: sed 's/activations = "q8"/activations = "f32"/' %s | inf-opt -inf-quantize-activations | FileCheck %s -check-prefix=F32
 // RUN: sed 's/activations = "q8", //' %s | not inf-opt -inf-quantize-activations 2>&1 | FileCheck %s -check-prefix=NONE
-// Products of weights in block formats read their rows in int8.
+// RUN: sed 's/activations = "q8"/activations = "bf16"/' %s | inf-opt -inf-quantize-activations | FileCheck %s -check-prefix=BF16
+// Products of weights in block formats read their rows in int8, those of bf16 in bf16 where asked.
 
 // F32-NOT: q8
-// NONE: error: expected activations, q8 or f32, on the model; run inf-quantize
+// NONE: error: expected activations (f32, q8 or bf16) on the model; run inf-quantize
 inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.weight @e : !inf.weight<[4, 32]> from [#inf.part<tensor = "e", stored = f32, rows = 4>] {format = #inf.format<f32>}
   inf.weight @n : !inf.weight<[32]> from [#inf.part<tensor = "n", stored = f32, rows = 32>] {format = #inf.format<f32>}
@@ -18,6 +19,12 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
   // CHECK-NEXT: inf.linear %[[Q]], %b
   // CHECK-NEXT: inf.linear %[[Q]], %b
   // CHECK-NEXT: inf.linear %[[X]], %d
+  // BF16: inf.block @shares(%[[X:.*]]: tensor<?x32xf32>
+  // BF16-DAG: %[[D:.*]] = inf.quantize_activation %[[X]] : (tensor<?x32xf32>) -> tensor<?x32xbf16>
+  // BF16-DAG: %[[Q:.*]] = inf.quantize_activation %[[X]] : (tensor<?x32xf32>) -> tensor<?x32x!inf.q8>
+  // BF16: inf.linear %[[Q]], %b
+  // BF16-NEXT: inf.linear %[[Q]], %b
+  // BF16-NEXT: inf.linear %[[D]], %d
   inf.block @shares(%x: tensor<?x32xf32>, %b: !inf.weight<[32, 32]> {inf.slot = "b"}, %d: !inf.weight<[32, 32]> {inf.slot = "d"}) -> tensor<?x32xf32> {
     %y = inf.linear %x, %b : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
     %z = inf.linear %x, %b : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
@@ -33,6 +40,15 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
     inf.yield %y : tensor<?x32xf32>
   }
 
+  // A router's logits are compared: its rows stay floats.
+  // BF16: inf.block @router(%[[X:.*]]: tensor<?x32xf32>
+  // BF16-NEXT: inf.linear %[[X]], %d
+  inf.block @router(%x: tensor<?x32xf32>, %d: !inf.weight<[32, 32]> {inf.slot = "d"}) -> tensor<?x32xf32> {
+    %y = inf.linear %x, %d : (tensor<?x32xf32>, !inf.weight<[32, 32]>) -> tensor<?x32xf32>
+    %i, %p = inf.router_topk %y top 2 : (tensor<?x32xf32>) -> (tensor<?x2xi32>, tensor<?x2xf32>)
+    inf.yield %x : tensor<?x32xf32>
+  }
+
   // CHECK: inf.step
   // CHECK: %[[O:.*]] = inf.output_rows
   // CHECK-NEXT: %[[Q:.*]] = inf.quantize_activation %[[O]]
@@ -43,7 +59,8 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
     %x = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[4, 32]>) -> tensor<?x32xf32>
     %y = inf.layer 0 @shares(%x) kv_slot 0 weights [@b, @d] : tensor<?x32xf32>
     %z = inf.layer 1 @norm_between(%y) kv_slot 0 weights [@n, @b] : tensor<?x32xf32>
-    %o = inf.output_rows %z : tensor<?x32xf32>
+    %r = inf.layer 2 @router(%z) kv_slot 0 weights [@d] : tensor<?x32xf32>
+    %o = inf.output_rows %r : tensor<?x32xf32>
     %h = inf.use @h : <[4, 32]>
     %l = inf.lm_head %o, %h : (tensor<?x32xf32>, !inf.weight<[4, 32]>) -> tensor<?x4xf32>
     inf.yield %o, %l : tensor<?x32xf32>, tensor<?x4xf32>

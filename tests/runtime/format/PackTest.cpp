@@ -17,9 +17,7 @@ void expectRoundTrip(const SampleWeight &weight, PackedSpec spec) {
   EXPECT_EQ(unpackAll(weight.decl, spec, packed), weight.logical);
 }
 
-bool isPairs(PackedLayout layout) {
-  return layout == PackedLayout::VectorPairs || layout == PackedLayout::Panel16Pairs;
-}
+bool isPairs(PackedLayout layout) { return isPairsLayout(layout); }
 
 TEST(Pack, UnpackingGivesBackEveryDenseFormatLayoutAndAwkwardShape) {
   std::mt19937_64 random(seed);
@@ -33,6 +31,17 @@ TEST(Pack, UnpackingGivesBackEveryDenseFormatLayoutAndAwkwardShape) {
               continue;
             expectRoundTrip(makeSample({format, experts, rows, columns}, random), {format, layout});
           }
+}
+
+TEST(Pack, UnpackingGivesBackBf16WithColumnsSideBySide) {
+  std::mt19937_64 random(seed);
+  for (PackedLayout layout : {PackedLayout::Panel16By2, PackedLayout::Panel16PairsBy2})
+    for (uint64_t experts : {1, 3})
+      for (uint64_t rows : {1, 2, 15, 17, 34, 160})
+        for (uint64_t columns : {1, 2, 3, 32, 33})
+          if (!isPairs(layout) || rows % 2 == 0)
+            expectRoundTrip(makeSample({WeightFormat::BF16, experts, rows, columns}, random),
+                            {WeightFormat::BF16, layout});
 }
 
 TEST(Pack, UnpackingGivesBackMxfp4AtEveryAwkwardShape) {
@@ -204,6 +213,21 @@ TEST(Pack, PaddingRowsAreZero) {
       EXPECT_EQ(packed[(3 + column) * 32 + byte], 0);
 }
 
+/// Two rows of 3 columns: bf16 of bits 0x0r0c for row r, column c.
+TEST(Pack, TwoColumnsOfAnOutputLieSideBySideAndAnOddOneBesideZero) {
+  MemorySource source;
+  for (uint8_t row : {1, 2})
+    for (uint8_t column : {1, 2, 3})
+      source.tensors["t"].insert(source.tensors["t"].end(), {column, row});
+  const WeightDecl decl = {"w", 1, 2, 3, {{"t", "", WeightFormat::BF16, 2, false, false}}};
+  const auto packed = packAll(decl, {WeightFormat::BF16, PackedLayout::Panel16By2}, source);
+  std::vector<uint8_t> expected(2 * 64, 0);
+  const std::vector<uint8_t> first = {1, 1, 2, 1, 1, 2, 2, 2}, second = {3, 1, 0, 0, 3, 2, 0, 0};
+  std::copy(first.begin(), first.end(), expected.begin());
+  std::copy(second.begin(), second.end(), expected.begin() + 64);
+  EXPECT_EQ(packed, expected);
+}
+
 TEST(Pack, NarrowingRoundsToNearestEvenAndKeepsStoredBitsOtherwise) {
   MemorySource source;
   const std::vector<float> values = {1.00390625f, 1.01171875f, -0.0f, 65504.0f}; // ties, then exact
@@ -231,6 +255,9 @@ TEST(Pack, WhatCanNotBePackedSaysWhy) {
   EXPECT_THAT(why(dense(1, 16, 32), WeightFormat::F32, Vector), Optional(HasSubstr("32 columns")));
   EXPECT_THAT(why(dense(1, 16, 1), WeightFormat::BF16, Vector), Optional(HasSubstr("f32")));
   EXPECT_THAT(why(dense(1, 15, 8), WeightFormat::BF16, Panel16Pairs), Optional(HasSubstr("odd")));
+  EXPECT_THAT(why(dense(1, 16, 8), WeightFormat::F16, Panel16By2), Optional(HasSubstr("is bf16")));
+  EXPECT_THAT(why(dense(1, 15, 8), WeightFormat::BF16, Panel16PairsBy2),
+              Optional(HasSubstr("odd")));
   EXPECT_THAT(why(dense(2, 16, 8), WeightFormat::BF16, Rows), Optional(HasSubstr("expert")));
   EXPECT_THAT(why(dense(0, 16, 8), WeightFormat::BF16, Panel16), Optional(HasSubstr("no zero")));
   EXPECT_THAT(why(dense(1ull << 40, 1ull << 40, 8), WeightFormat::BF16, Panel16),
