@@ -82,10 +82,10 @@ void writeModel(const std::vector<uint8_t> &code, const PayloadContents &content
                 const WeightSource *source, const std::string &outPath, unsigned threads,
                 const Progress &progress);
 
-/// Resident bytes that packing a manifest's weights takes at most on `threads` threads, the code and
-/// the manifest aside: two buffers a thread of what is written (4 MiB, or a row of panels where that
-/// is more), the mapped pages of the checkpoint read for each (of a transposed tensor: one whole
-/// expert), and the rows a thread works on.
+/// Resident bytes that packing a manifest's weights takes at most on `threads` threads, the code
+/// and the manifest aside: two buffers a thread of what is written (4 MiB, or a row of panels where
+/// that is more), the mapped pages of the checkpoint read for each (of a transposed tensor: one
+/// whole expert), and the rows a thread works on.
 uint64_t packingMemory(const Manifest &manifest, unsigned threads);
 
 /// Packs the weights into zeroed memory: the bytes that writeModel gives the region of a file. The

@@ -53,8 +53,8 @@ inline constexpr double defaultPolicyPerplexity = 0.005;
 /// Tokens of the held-out text whose most likely successor is the published one, likewise.
 inline constexpr double defaultPolicyAgreement = 0.97;
 
-/// Mean KL divergence of the default policy from the model as stored, on the held-out text, in nats a
-/// token: 0.0010 here, and twice that as room for other orders of sums. int4 gives more.
+/// Mean KL divergence of the default policy from the model as stored, on the held-out text, in nats
+/// a token: 0.0010 here, and twice that as room for other orders of sums. int4 gives more.
 inline constexpr double defaultPolicyDivergence = 0.002;
 
 /// Cosine of all logits of a small random model under the default policy and the published ones:

@@ -32,7 +32,7 @@ inline constexpr int32_t endId = 258, returnId = 259, fakeTokens = 260;
 struct FakeOptions {
   std::string code = "fake_model"; ///< which variant
   bool weights = true;
-  uint64_t seed = 1; ///< of the weights
+  uint64_t seed = 1;                             ///< of the weights
   std::function<void(PayloadContents &)> change; ///< before it is written
 };
 
