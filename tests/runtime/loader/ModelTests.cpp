@@ -71,6 +71,19 @@ TEST(Model, aRelativePathIsLoaded) {
   std::filesystem::current_path(before);
 }
 
+TEST(Model, onAFilesystemThatIsSlowToMapItIsCopiedOrWarns) {
+  TempDirectory directory;
+  std::string path = directory.file("fake.so");
+  writeFakeModel(path);
+  LoadOptions options;
+  options.filesystem = 0x01021997; // 9p
+  EXPECT_EQ(Model::load(path, options)->loadChoice().mode, LoadMode::Copy);
+  options.mode = LoadMode::Map;
+  EXPECT_THAT(Model::load(path, options)->loadChoice().warning, HasSubstr("9p"));
+  options.filesystem = 0xef53; // ext4
+  EXPECT_EQ(Model::load(path, options)->loadChoice().warning, "");
+}
+
 TEST(Model, twoModelsLiveSideBySide) {
   auto one = loadFakeModel(), two = loadFakeModel();
   EXPECT_NE(&one->code(), &two->code());
