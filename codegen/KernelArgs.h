@@ -25,9 +25,9 @@ namespace inf {
 ///          total = fma(W[k+1], x[k+1], total);  total = fma(W[k], x[k], total);  the odd column
 ///          first, each sum rounded to nearest even; beside a last odd column are zeros. Denormal
 ///          x, W and sums count as 0 of their sign, before and after each fma. That is what
-///          vdpbf16ps does whatever MXCSR says (found out on Zen 4, all classes of numbers, and as
-///          the architecture's manual has it), and FMAs with DAZ and FTZ set: kernels without it
-///          set these for the reduction alone, and leave MXCSR as the step has it.
+///          vdpbf16ps does whatever MXCSR says (found out on Zen 4 with all classes of numbers; the
+///          rounding is the architecture's manual's too), and FMAs with DAZ and FTZ set: kernels
+///          without it set these for the reduction alone, and leave MXCSR as the step has it.
 ///   q8 input, weights in a block format: per block of 32 columns the exact integer
 ///          c = sum of code * q, mxfp4 codes counted twice (-12..12), then
 ///          total = fma(float(c), w * a, total), from 0, with the block's scales w of the weight

@@ -197,7 +197,8 @@ TEST(Chat, NothingOfAPromptRunsAgainAfterALongAnswer) {
   const size_t second = finished.out.rfind("prompt ");
   const std::string first = finished.out.substr(0, second);
   EXPECT_GT(numberBefore(first, " tokens ("), 150u) << first;
-  EXPECT_EQ(numberBefore(finished.out.substr(second), " reused"), numberBefore(first, " tokens: "));
+  // And what of the answer begins alike in the next prompt.
+  EXPECT_GE(numberBefore(finished.out.substr(second), " reused"), numberBefore(first, " tokens: "));
 }
 
 } // namespace
