@@ -62,6 +62,7 @@ EngineOptions engineOptions(const ServeOptions &options, const ThreadPlan &plan,
   engine.kvBytes = options.kvMegabytes * 1'000'000;
   engine.prefixes = !options.noPrefixCache;
   engine.stepTokens = options.stepTokens;
+  engine.paceFactor = options.pace;
   engine.threads = plan;
   return engine;
 }

@@ -26,6 +26,7 @@ Answers OpenAI's API over HTTP until SIGTERM or Ctrl-C; docs/serving.md has all.
   --kv-memory MB     for keys and values (chosen)
   --no-prefix-cache  prompts share nothing
   --step-tokens N    rows of a step at most: long prompts go in chunks
+  --pace X           times slower that streams may get while prompts arrive (3)
   --request-timeout S  seconds that an answer may take; 0: no limit (0)
   --max-body MB      of a request (16)
   --drain S          seconds for running answers when told to stop (30)
@@ -34,6 +35,7 @@ Answers OpenAI's API over HTTP until SIGTERM or Ctrl-C; docs/serving.md has all.
 Example: infrun serve model.so --port 8000 --api-key-file keys.txt
 )";
 
+constexpr double leastPace = 1.1, mostPace = 1e6;
 constexpr double mostSeconds = 30 * 86400, mostMegabytes = 1 << 20;
 
 void addHttpFlags(CLI::App &app, ServeOptions &options) {
@@ -58,6 +60,7 @@ void addEngineFlags(CLI::App &app, ServeOptions &options) {
   app.add_option("--kv-memory", options.kvMegabytes);
   app.add_flag("--no-prefix-cache", options.noPrefixCache);
   app.add_option("--step-tokens", options.stepTokens);
+  app.add_option("--pace", options.pace);
 }
 
 void expectRange(const char *flag, double value, double least, double most) {
@@ -86,6 +89,7 @@ void check(ServeOptions &options) {
   expectRange("--request-timeout", options.requestTimeout, 0, mostSeconds);
   expectRange("--drain", options.drainSeconds, 0, mostSeconds);
   expectRange("--max-body", options.maxBodyMegabytes, 0.001, 1024);
+  expectRange("--pace", options.pace, leastPace, mostPace);
   expectRange("--sequences", options.sequences, 1, 4096);
   expectRange("--queue", options.queue, 0, 1 << 20);
   expectRange("--kv-memory", double(options.kvMegabytes), 0, mostMegabytes);

@@ -28,6 +28,7 @@ struct ServeOptions {
   uint32_t sequences = 8, queue = 64;
   uint64_t context = 0;     ///< 0: the model's
   uint64_t kvMegabytes = 0; ///< 0: chosen
+  double pace = 3;          ///< EngineOptions::paceFactor
   uint32_t stepTokens = 0;  ///< 0: what the model's plan holds
   bool noPrefixCache = false;
 };
