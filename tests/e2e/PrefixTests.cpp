@@ -152,6 +152,6 @@ TEST_P(PrefixReuse, memoryPressureUnderEveryPolicyChangesNoBit) {
     evicted += session->kv().stats().evictedBlocks;
   }
   // Of one policy alone both depend on the seed: requests may begin with what was just evicted.
-  EXPECT_GT(hits, 0u);
-  EXPECT_GT(evicted, 0u);
+  EXPECT_GT(hits, 300u);
+  EXPECT_GT(evicted, 4u);
 }
