@@ -119,6 +119,9 @@ public:
   /// changes nothing.
   void rollback(uint32_t sequence, uint32_t tokens);
 
+  /// For the steps from now on; not within one.
+  void setBarrierHook(BarrierHook hook) { barrierHook = hook; }
+
   uint32_t position(uint32_t sequence) const;  ///< of the next token = tokens held
   uint32_t committed(uint32_t sequence) const; ///< <= position; the rest are drafts
   uint32_t context() const { return contextTokens; }

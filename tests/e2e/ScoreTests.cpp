@@ -114,3 +114,20 @@ TEST(BenchOfASource, namesTheBuildThatInfcMakes) {
   EXPECT_EQ(nlohmann::json::parse(ofSource.out)["build_id"],
             nlohmann::json::parse(ofFile.out)["build_id"]);
 }
+
+/// With more rows than there are experts, at most all are read.
+TEST(BenchOfExperts, ofSeveralRowsTheDistinctOnesAreCountedAndTheBytesAreExact) {
+  const Finished finished =
+      infrun({"bench", tinyDefault("avx2"), "-p", "4,64", "-n", "2", "-r", "1", "--batch", "1,3",
+              "--context", "0,8", "--no-roof", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const auto runs = nlohmann::json::parse(finished.out)["runs"];
+  ASSERT_EQ(runs.size(), 6u);
+  const auto bytesAStep = [&](size_t run, double steps) {
+    return runs[run]["gb_s"].get<double>() * runs[run]["seconds"][0].get<double>() / steps;
+  };
+  for (const auto &run : runs)
+    EXPECT_EQ(run["bytes_upper_bound"], false) << run;
+  EXPECT_GT(bytesAStep(3, 2), bytesAStep(2, 2)) << "three rows read more than one";
+  EXPECT_LT(bytesAStep(3, 2), 3 * bytesAStep(2, 2)) << "but share what isn't experts";
+}

@@ -20,7 +20,8 @@ std::optional<uint64_t> parseNumber(std::string_view text) {
 }
 
 uint64_t decodeContext(uint64_t start, const BenchOptions &options, uint64_t most) {
-  const uint64_t runs = start == 0 ? 1 : options.repeat;
+  const bool several = *std::max_element(options.batches.begin(), options.batches.end()) > 1;
+  const uint64_t runs = start == 0 ? 1 : options.repeat + several; // one counts experts
   const uint64_t warmUp = start == 0 ? 0 : warmUpTokens(options.generatedTokens);
   // Divided, not multiplied: the product may not fit.
   if (start > most || warmUp > most - start ||

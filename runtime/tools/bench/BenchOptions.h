@@ -36,7 +36,8 @@ struct BenchLimits {
 };
 
 /// Tokens that a sequence must hold for all measurements. The runs of a decode measurement go on
-/// from each other, unless they start from nothing: filling a context anew for each would take far
+/// from each other, unless they start from nothing, and with several sequences one more counts
+/// experts (Runner): filling a context anew for each would take far
 /// longer than the decoding.
 /// \throws Error TooLong for more than the model's context, Usage for a batch beyond a step.
 uint64_t neededContext(const BenchOptions &options, const BenchLimits &limits);

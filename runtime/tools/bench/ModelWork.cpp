@@ -64,13 +64,16 @@ ModelWork modelWork(const Manifest &manifest) {
   return work;
 }
 
-WeightTraffic weightTraffic(const ModelWork &work, StepRows step) {
+WeightTraffic weightTraffic(const ModelWork &work, StepRows step,
+                            std::optional<uint64_t> countedExpertBytes) {
   uint64_t bytes = work.bytesPerToken + (step.rows - 1) * work.embeddingRowBytes;
   if (step.outputs == 0)
     bytes -= std::min(bytes, work.headBytes);
   if (work.experts == 0 || step.rows == 1)
     return {bytes, true};
   const uint64_t chosen = work.chosen.value_or(work.experts);
+  if (countedExpertBytes && work.chosen)
+    return {bytes - *work.chosen * work.expertBytes + *countedExpertBytes, true};
   const uint64_t touched =
       chosen > work.experts / step.rows ? work.experts : chosen * step.rows; // their least
   return {bytes + (std::max(touched, chosen) - chosen) * work.expertBytes, false};

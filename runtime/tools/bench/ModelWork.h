@@ -30,14 +30,15 @@ struct StepRows {
   uint64_t rows = 1, outputs = 1; ///< outputs: rows that want logits
 };
 
-/// Weight bytes of a step. With experts and more than one row only bounds are known, since nothing
-/// outside the compiled code sees the choice: `exact` is then false and `bytes` is what
-/// min(chosen * rows, experts) distinct experts of every layer take, the upper bound.
+/// Weight bytes of a step. With experts and more than one row the choice decides: without what was
+/// counted of it (ExpertCounter.h) `exact` is false and `bytes` is what min(chosen * rows, experts)
+/// distinct experts of every layer take, the upper bound.
 struct WeightTraffic {
   uint64_t bytes = 0;
   bool exact = true;
 };
-WeightTraffic weightTraffic(const ModelWork &work, StepRows step);
+WeightTraffic weightTraffic(const ModelWork &work, StepRows step,
+                            std::optional<uint64_t> countedExpertBytes = std::nullopt);
 
 /// Multiply-accumulates of all matrices; attention's own are not counted. nullopt when the number
 /// of chosen experts is not known.

@@ -59,6 +59,7 @@ Runner::Runner(Session &theSession, const BenchOptions &theOptions, Roof *theRoo
                StageTimer *theTimer)
     : session(theSession), options(theOptions), roof(theRoof), timer(theTimer),
       work(modelWork(theSession.model().manifest())),
+      experts(ExpertCounter::create(theSession.model().manifest())),
       ids(randomIds(theSession.model().code().vocabulary)) {
   rows.reserve(session.maxRows());
 }
@@ -69,7 +70,7 @@ int32_t Runner::tokenAt(uint64_t sequence, uint64_t position) const {
 
 void Runner::startCounting() {
   seconds = 0;
-  bytes = 0;
+  bytes = unread = 0;
   macs = 0;
   bytesExact = true;
 }
@@ -87,7 +88,9 @@ void Runner::step(std::span<const RowRequest> requests, uint64_t bytesOfKv) {
   if (timer)
     timer->end();
 
-  const WeightTraffic traffic = weightTraffic(work, shape);
+  const WeightTraffic bound = weightTraffic(work, shape);
+  const WeightTraffic traffic = counting ? weightTraffic(work, shape, experts->take()) : bound;
+  unread += bound.bytes - std::min(bound.bytes, traffic.bytes);
   const std::optional<uint64_t> stepMacs = multiplyAccumulates(work, shape);
   bytes += traffic.bytes + bytesOfKv;
   bytesExact = bytesExact && traffic.exact;
@@ -158,6 +161,24 @@ void Runner::repeat(BenchRun &run, const std::function<void()> &prepare,
   run.macs = macs;
   run.bytesExact = bytesExact;
   run.hash = hash;
+  if (!bytesExact && experts && !timer)
+    countExperts(run, prepare, measured);
+}
+
+void Runner::countExperts(BenchRun &run, const std::function<void()> &prepare,
+                          const std::function<void()> &measured) {
+  prepare();
+  session.setBarrierHook(experts->hook());
+  counting = true;
+  startCounting();
+  measured();
+  counting = false;
+  session.setBarrierHook({});
+  if (!bytesExact)
+    return;
+  for (uint64_t &each : run.bytes)
+    each -= std::min(each, unread);
+  run.bytesExact = true;
 }
 
 BenchRun Runner::prefill(uint64_t tokens) {

@@ -10,6 +10,7 @@
 #include "runtime/roof/Roof.h"
 #include "runtime/session/Session.h"
 #include "runtime/tools/bench/BenchOptions.h"
+#include "runtime/tools/bench/ExpertCounter.h"
 #include "runtime/tools/bench/ModelWork.h"
 #include "runtime/tools/bench/StageTimer.h"
 
@@ -39,7 +40,8 @@ struct BenchRun {
   std::optional<double> operationsPerSecond() const; ///< 2 per multiply-accumulate
 };
 
-/// Tokens are of a fixed seed, so that two runs compute the same.
+/// Tokens are of a fixed seed, so that two runs compute the same. Where several rows choose experts
+/// one more repeat, not timed, counts them; the others are taken to read as many.
 class Runner {
 public:
   /// \param roof sampled before each repeat and after the last; null: not.
@@ -59,6 +61,8 @@ private:
   /// options.repeat times: what isn't timed, a sample of the roof, what is.
   void repeat(BenchRun &run, const std::function<void()> &prepare,
               const std::function<void()> &measured);
+  void countExperts(BenchRun &run, const std::function<void()> &prepare,
+                    const std::function<void()> &measured);
   void startCounting();
   int32_t tokenAt(uint64_t sequence, uint64_t position) const;
 
@@ -67,11 +71,14 @@ private:
   Roof *roof;
   StageTimer *timer;
   const ModelWork work;
+  std::optional<ExpertCounter> experts;
+  bool counting = false; ///< experts has the session's hook
   std::vector<int32_t> ids;
   std::vector<RowRequest> rows;
   // Of the repeat that is going on.
   double seconds = 0;
   uint64_t bytes = 0;
+  uint64_t unread = 0; ///< of the bound, when experts are counted
   std::optional<uint64_t> macs;
   bool bytesExact = true;
   uint64_t hash = 0;

@@ -4,6 +4,7 @@
 
 #include "runtime/tools/bench/BenchOptions.h"
 #include "runtime/tools/bench/BenchReport.h"
+#include "runtime/tools/bench/ExpertCounter.h"
 #include "runtime/tools/bench/ModelWork.h"
 #include "runtime/tools/bench/StageTimer.h"
 #include "runtime/tools/bench/Sweep.h"
@@ -70,6 +71,73 @@ TEST(ModelWork, ofSeveralRowsOnlyTheDistinctExpertsAreReadAndOnlyABoundIsKnown) 
   EXPECT_FALSE(three.exact);
   EXPECT_EQ(three.bytes, other + 3 * rowBytes + 6 * expertBytes);
   EXPECT_EQ(many.bytes, other + 100 * rowBytes + 8 * expertBytes) << "there are only 8";
+}
+
+TEST(ModelWork, countedExpertsMakeTheBytesOfSeveralRowsExact) {
+  const ModelWork work = modelWork(mixtureWith(2));
+  const WeightTraffic three = weightTraffic(work, {3, 3}, 5 * expertBytes);
+  EXPECT_TRUE(three.exact);
+  EXPECT_EQ(three.bytes, denseBytes + headBytes + 3 * rowBytes + 5 * expertBytes);
+}
+
+/// A step of two rows by hand: three stages, the middle one leaves what each row chose.
+class ExpertCount : public testing::Test {
+protected:
+  ExpertCount() {
+    manifest = mixtureWith(2);
+    for (size_t i = 0; i < manifest.weights.size(); ++i)
+      manifest.weights[i].decl.name = i < 5 ? "layers.0.w" : "layers.1.w";
+    const StageOutput other = {0, "f32", false, 1, 64}, choice = {64, "i32", false, 1, 2};
+    for (int64_t layer : {0, 1})
+      manifest.stages.push_back({"router", layer, {other, choice}});
+    manifest.stages.push_back({"lm_head", -1, {other}});
+    step.rows = 2;
+    step.arena = reinterpret_cast<uint8_t *>(arena.data());
+  }
+
+  void stage(const BarrierHook &hook, std::vector<int32_t> rows = {}) {
+    for (size_t i = 0; i < rows.size(); ++i) // rows of 64 bytes, from byte 64 on
+      arena[16 + i / 2 * 16 + i % 2] = rows[i];
+    hook.complete(hook.state, step);
+  }
+
+  Manifest manifest;
+  std::vector<int32_t> arena = std::vector<int32_t>(64);
+  inf_step step = {};
+};
+
+TEST_F(ExpertCount, anExpertThatSeveralRowsChoseCountsOnceALayer) {
+  std::optional<ExpertCounter> counter = ExpertCounter::create(manifest);
+  ASSERT_TRUE(counter);
+  const BarrierHook hook = counter->hook();
+  stage(hook, {0, 7, 7, 3});
+  stage(hook, {1, 2, 1, 2});
+  stage(hook);
+  EXPECT_EQ(counter->take(), (3 + 2) * expertBytes / 2) << "half of them in each layer";
+  stage(hook, {0, 1, 2, 3});
+  stage(hook, {4, 5, 6, 7});
+  stage(hook);
+  EXPECT_EQ(counter->take(), 8 * expertBytes / 2) << "of the second step alone";
+}
+
+TEST_F(ExpertCount, aStepThatIsNotWhatTheManifestSaysIsNotCounted) {
+  std::optional<ExpertCounter> counter = ExpertCounter::create(manifest);
+  const BarrierHook hook = counter->hook();
+  stage(hook, {0, 1, 2, 3});
+  EXPECT_EQ(counter->take(), std::nullopt) << "one stage of three";
+  for (int32_t wrong : {-1, 8}) {
+    stage(hook, {0, 1, 2, wrong});
+    stage(hook, {0, 1, 2, 3});
+    stage(hook);
+    EXPECT_EQ(counter->take(), std::nullopt) << wrong;
+  }
+}
+
+TEST_F(ExpertCount, withoutTheChoiceOfEveryLayerThereIsNoCounter) {
+  manifest.stages.erase(manifest.stages.begin());
+  EXPECT_FALSE(ExpertCounter::create(manifest));
+  manifest.stages.clear();
+  EXPECT_FALSE(ExpertCounter::create(manifest));
 }
 
 TEST(ModelWork, theHeadIsReadAndComputedOnlyForRowsThatWantLogits) {
@@ -205,6 +273,8 @@ TEST(BenchOptions, theContextHoldsEveryRunThatGoesOnFromTheLast) {
   options.generatedTokens = 10;
   options.contexts = {0, 500};
   EXPECT_EQ(neededContext(options, {4096, 16}), 500u + 2 + 3 * 10);
+  options.batches = {1, 4};
+  EXPECT_EQ(neededContext(options, {4096, 16}), 500u + 2 + 4 * 10) << "one more counts experts";
   options.contexts = {0};
   EXPECT_EQ(neededContext(options, {4096, 16}), 100u);
   options.generatedTokens = 0;
