@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "codegen/TargetAdvice.h"
+#include "runtime/loader/CheckMachine.h"
 #include "tests/e2e/Models.h"
 
 using namespace inf;
 using namespace inf::test;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -22,6 +25,14 @@ Finished onCpu(const std::string &cpu, const std::string &program, const Argumen
   Finished finished = run("/usr/bin/env", command);
   EXPECT_NE(finished.code, 127) << "qemu-user is missing (scripts/install-deps): " << finished.err;
   return finished;
+}
+
+/// The first stage alone, which takes no time.
+Arguments importOnly(const std::string &target, const Arguments &more = {}) {
+  Arguments arguments = {"compile",     tinyModel,     "--target=" + target, "--weights=none",
+                         "--emit=mlir", "-o/dev/null", "--stop-after=import"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
 }
 
 void expectSays(const Finished &finished, const std::string &text) {
@@ -78,4 +89,21 @@ TEST(CpuWithoutAvx512, isNamedWithWhatItLacksAndATargetThatItHas) {
   const Arguments command = {tinyDefault("avx512"), "--prompt", "Once upon"};
   expectRefused(onCpu(version3, INFRUN_PATH, command), 3,
                 {"needs avx512f, avx512bw", "Haswell", "--target=avx2"});
+}
+
+TEST(TargetNote, isOneLineAboutTheCpuThatCompiles) {
+  const std::string expected =
+      unusedFeaturesNote(targetByName("avx2"), hostMachine().features).value_or("");
+  const Finished said = infc(importOnly("avx2")), quiet = infc(importOnly("avx2", {"-q"}));
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.err, expected.empty() ? "" : "infc: " + expected + "\n");
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST(TargetNote, isNotSaidOfATargetThatUsesAllOrIsForAnotherCpu) {
+  for (const char *target : {"avx2", "avx512"}) {
+    const Finished finished = onCpu(version3, INFC_PATH, importOnly(target));
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    EXPECT_THAT(finished.err, Not(HasSubstr("note: "))) << target;
+  }
 }
