@@ -33,7 +33,7 @@ constexpr SpinPolicy crowded = {.pauses = 16, .nanosecondsMore = 0};
 // that is what all do, for some times its length, which makes trying again cheap, and one
 // disturbance too.
 constexpr int64_t longSleep = 1'000'000;
-constexpr int64_t calmAfterSleep = 8;
+constexpr int64_t calmAfterSleep = 16;
 
 int64_t nanosecondsNow() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -78,6 +78,7 @@ ThreadPool::ThreadPool(unsigned threads, std::span<const int> cpus, unsigned cap
     startWorkers();
     if (!cpus.empty())
       bindThreads(cpus);
+    disturbedUntil = 0;
   } catch (...) {
     stopWorkers();
     restoreCaller();
@@ -159,7 +160,7 @@ void ThreadPool::run(Function fn, void *arg) {
 
 bool ThreadPool::disturbed() {
   const int64_t until = disturbedUntil.load(std::memory_order_relaxed);
-  if (until == 0)
+  if (until <= 0)
     return false;
   if (nanosecondsNow() < until)
     return true;
@@ -180,7 +181,7 @@ SpinPolicy ThreadPool::adapt(unsigned thread, SpinPolicy calm) {
 
 void ThreadPool::waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch) {
   const auto slept = static_cast<int64_t>(word.waitWhile(epoch, adapt(thread, barrierSpin)));
-  if (slept >= longSleep)
+  if (slept >= longSleep && disturbedUntil.load(std::memory_order_relaxed) >= 0)
     disturbedUntil.store(nanosecondsNow() + slept * calmAfterSleep, std::memory_order_relaxed);
 }
 

@@ -94,9 +94,9 @@ private:
   alignas(apart) WaitWord finished;                 ///< advances when `working` reaches 0
   alignas(apart) std::atomic<uint32_t> arrived = 0; ///< threads at the current barrier
   alignas(apart) WaitWord passed;                   ///< advances when all have arrived
-  /// steady_clock's nanoseconds until which nobody spins for long; 0: nothing disturbs us. Written
-  /// rarely, so that reading it costs nothing.
-  alignas(apart) std::atomic<int64_t> disturbedUntil = 0;
+  /// steady_clock's nanoseconds until which nobody spins for long; 0: nothing disturbs us; -1: not
+  /// looked at while the pool is made. Written rarely, so that reading it costs nothing.
+  alignas(apart) std::atomic<int64_t> disturbedUntil = -1;
   struct alignas(apart) Place {
     bool wanders = false; ///< among all homes; only its own thread reads and writes it
   };
