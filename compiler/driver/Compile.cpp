@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "codegen/TargetAdvice.h"
 #include "compiler/driver/Codegen.h"
 #include "compiler/driver/Input.h"
 #include "compiler/driver/MemoryLimit.h"
@@ -13,6 +14,7 @@
 #include "compiler/frontends/ModelDesc.h"
 #include "compiler/frontends/gguf/Gguf.h"
 #include "passes/QuantPolicy.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/format/FileOutput.h"
 
 namespace inf {
@@ -44,6 +46,13 @@ void checkOutput(const CompileOptions &options) {
   if (!std::filesystem::is_directory(parent))
     fail(ErrorCode::Io, "-o {}: there is no directory {}; create it first", options.output,
          parent.string());
+}
+
+void adviseOnTarget(const Target &target, const CompileOptions &options) {
+  if (!options.report)
+    return;
+  if (const auto note = unusedFeaturesNote(target, detectFeatures(hostCpuid()).usable))
+    options.report(*note);
 }
 
 void compileToModel(const CompileOptions &options, const LoadedModel &input, GeneratedCode &code) {
@@ -111,6 +120,7 @@ void compile(const CompileOptions &asked) {
   checkOutput(asked);
   CompileOptions options = settledOptions(asked);
   Target target = targetByName(options.target);
+  adviseOnTarget(target, options);
   CompileContext context;
   LoadedModel input = loadModel(context, options);
   requireCompilerMemory(options);

@@ -8,23 +8,28 @@
 
 namespace inf {
 
+static constexpr std::string_view whatNext =
+    "choose a checkpoint without it; docs/bring-your-own-model.md says what can be described";
+
 void expectNeutral(JsonObject &config, std::string_view key, double neutral) {
   const std::optional<double> value = config.optionalNumber(key);
   if (value && *value != neutral)
-    fail(ErrorCode::BadInput, "{}: expected {}, found {}, which is not implemented",
-         config.at(key).text(), neutral, *value);
+    fail(ErrorCode::BadInput, "{}: expected {}, found {}, which is not implemented; {}",
+         config.at(key).text(), neutral, *value, whatNext);
 }
 
 void expectNeutral(JsonObject &config, std::string_view key, bool neutral) {
   if (config.flag(key, neutral) != neutral)
-    fail(ErrorCode::BadInput, "{}: expected {}, found {}, which is not implemented",
-         config.at(key).text(), neutral, !neutral);
+    fail(ErrorCode::BadInput, "{}: expected {}, found {}, which is not implemented; {}",
+         config.at(key).text(), neutral, !neutral, whatNext);
 }
 
 void expectAbsent(JsonObject &config, std::string_view key) {
-  if (config.find(key))
-    fail(ErrorCode::BadInput, "{}: expected no such key (or null): it is not implemented",
-         config.at(key).text());
+  if (const Json *value = config.find(key))
+    fail(ErrorCode::BadInput,
+         "{}: expected no such key or null, found {} {}: it is not implemented; {}",
+         config.at(key).text(), value->is_object() || value->is_array() ? "an" : "a",
+         value->type_name(), whatNext);
 }
 
 uint64_t layerCount(JsonObject &config) {

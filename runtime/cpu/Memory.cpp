@@ -64,6 +64,10 @@ std::optional<uint64_t> peakResidentBytes(const SystemRoot &system) {
   return readKilobytes(system, "/proc/self/status", "VmHWM");
 }
 
+std::optional<uint64_t> addressSpaceBytes(const SystemRoot &system) {
+  return readKilobytes(system, "/proc/self/status", "VmSize");
+}
+
 std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system) {
   return readKilobytes(system, "/proc/meminfo", "MemTotal");
 }

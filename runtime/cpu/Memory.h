@@ -12,6 +12,10 @@ namespace inf {
 /// mapped file pages too, so a mapped model.so shows up in it.
 std::optional<uint64_t> peakResidentBytes(const SystemRoot &system = {});
 
+/// The address space this process has mapped now (VmSize of /proc/self/status): what `ulimit -v`
+/// limits. Memory that was asked for and never used counts, and mapped files.
+std::optional<uint64_t> addressSpaceBytes(const SystemRoot &system = {});
+
 /// Memory of the machine (MemTotal of /proc/meminfo).
 std::optional<uint64_t> physicalMemoryBytes(const SystemRoot &system = {});
 

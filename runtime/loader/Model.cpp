@@ -1,6 +1,8 @@
 #include "runtime/loader/Model.h"
 
+#include <chrono>
 #include <limits>
+#include <utility>
 
 #include "runtime/base/Error.h"
 #include "runtime/loader/CheckCode.h"
@@ -8,6 +10,14 @@
 
 namespace inf {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Seconds since `since`, which becomes now: the parts of a load follow each other.
+double lap(Clock::time_point &since) {
+  const Clock::time_point before = std::exchange(since, Clock::now());
+  return std::chrono::duration<double>(since - before).count();
+}
 
 void requireWeights(const PayloadInfo &payload, const std::string &path) {
   if (!payload.hasWeights())
@@ -66,13 +76,21 @@ std::shared_ptr<const inf_model> loadCode(const std::string &path) {
 } // namespace
 
 std::shared_ptr<const Model> Model::load(const std::string &path, const LoadOptions &options) {
+  Clock::time_point since = Clock::now();
+  LoadTimes times;
   PayloadInfo info = readPayloadInfo(path, INF_ABI_VERSION);
   requireWeights(info, path);
   checkMachine(FeatureSet{info.header.featureBits},
                options.machine ? *options.machine : hostMachine(), info.manifest.target, path);
+  times.verify = lap(since);
   std::optional<Tokenizer> tokenizer = readTokenizer(info, path);
-  return std::shared_ptr<const Model>(
-      new Model(path, std::move(info), std::move(tokenizer), options));
+  times.tokenizer = lap(since);
+  std::shared_ptr<Model> model(new Model(path, std::move(info), std::move(tokenizer), options));
+  times.map = lap(since);
+  checkCode(model->code(), model->payload, path);
+  times.verify += lap(since);
+  model->times = times;
+  return model;
 }
 
 Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer> tokenizer,
@@ -83,13 +101,18 @@ Model::Model(const std::string &path, PayloadInfo info, std::optional<Tokenizer>
           chooseLoad(options.mode, payload.header.weightsBytes, options.runsForLong, {},
                      slowToMap(options.filesystem ? *options.filesystem : filesystemType(path)))),
       placement(placementFor(payload.manifest, choice, options)),
-      weightMemory(loadWeights(path, payload, choice, placement, options)) {
-  checkCode(code(), payload, path);
-}
+      weightMemory(loadWeights(path, payload, choice, placement, options)) {}
 
-std::shared_ptr<const Model> Model::fromMemory(MemoryModel model) {
-  std::optional<Tokenizer> tokenizer = readTokenizer(model.payload, model.name);
-  return std::shared_ptr<const Model>(new Model(std::move(model), std::move(tokenizer)));
+std::shared_ptr<const Model> Model::fromMemory(MemoryModel memory) {
+  Clock::time_point since = Clock::now();
+  LoadTimes times;
+  std::optional<Tokenizer> tokenizer = readTokenizer(memory.payload, memory.name);
+  times.tokenizer = lap(since);
+  std::shared_ptr<Model> model(new Model(std::move(memory), std::move(tokenizer)));
+  checkCode(model->code(), model->payload, model->path());
+  times.verify = lap(since);
+  model->times = times;
+  return model;
 }
 
 Model::Model(MemoryModel model, std::optional<Tokenizer> tokenizer)
@@ -99,9 +122,7 @@ Model::Model(MemoryModel model, std::optional<Tokenizer> tokenizer)
                                            false,
                                            "packed into memory: there is no file of them",
                                            {}},
-      weightMemory(std::move(model.weights)) {
-  checkCode(code(), payload, modelPath);
-}
+      weightMemory(std::move(model.weights)) {}
 
 const Tokenizer &Model::requireTokenizer() const {
   if (!textTokenizer)

@@ -31,6 +31,13 @@ struct LoadOptions {
   CopyProgress progress;
 };
 
+/// Where the time of a load went, in seconds.
+struct LoadTimes {
+  double verify = 0;    ///< reading and checking all but the weights, code against payload
+  double tokenizer = 0; ///< reading it
+  double map = 0;       ///< dlopen, and the weights: mapped, or read where they are copied
+};
+
 /// A model that was compiled in this process.
 struct MemoryModel {
   std::string name; ///< for messages
@@ -61,6 +68,8 @@ public:
   std::span<const uint8_t> weights() const { return weightMemory.bytes(); }
   /// How the weights came into memory, and why so.
   const LoadChoice &loadChoice() const { return choice; }
+  /// Of a model from memory: its map is 0.
+  const LoadTimes &loadTimes() const { return times; }
   /// No runs when nothing was placed.
   const NodePlacement &nodePlacement() const { return placement; }
   /// Null when the model was compiled without a tokenizer: only token ids can be given to it.
@@ -80,6 +89,7 @@ private:
   LoadChoice choice;
   NodePlacement placement;
   WeightMemory weightMemory;
+  LoadTimes times;
 };
 
 } // namespace inf

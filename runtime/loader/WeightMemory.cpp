@@ -210,8 +210,9 @@ void *mapFile(const OpenFile &file, const WeightPlace &place) {
       mmap(nullptr, place.bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(place.offset));
   if (mapped == MAP_FAILED)
     fail(
-        ErrorCode::Io,
-        "cannot map {} bytes of weights of '{}': {}. Check the limit on address space (ulimit -v).",
+        errno == ENOMEM ? ErrorCode::Machine : ErrorCode::Io,
+        "cannot map {} bytes of weights of '{}': {}. Check the limit on address space (ulimit -v), "
+        "and that the file's system can map files.",
         place.bytes, place.path, errnoText(errno));
   // Fewer TLB misses where the file system can give huge pages; elsewhere it changes nothing.
   madvise(mapped, place.bytes, MADV_HUGEPAGE);

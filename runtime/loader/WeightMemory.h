@@ -37,7 +37,8 @@ using CopyProgress = std::function<void(uint64_t doneBytes, uint64_t totalBytes)
 class WeightMemory {
 public:
   /// `offset` is a multiple of 4096 and the file must be `fileBytes` long. Fails with Io (open,
-  /// mmap, read), BadInput (another size, unaligned offset) or Machine (no memory to copy into).
+  /// mmap, read), BadInput (another size, unaligned offset) or Machine (no memory to copy into, no
+  /// address space).
   static WeightMemory map(const WeightPlace &place);
   /// Reads with `threads` threads (>= 1). With `dropCache` the page cache gives up what has been
   /// read, so that both are never held whole.

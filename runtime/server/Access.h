@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/http/HttpMessage.h"
-#include "runtime/server/ApiServer.h"
+#include "runtime/server/ApiOptions.h"
 
 namespace inf {
 

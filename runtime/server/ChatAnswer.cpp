@@ -5,17 +5,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json bodyOf(const AnswerHead &head, const char *object) {
-  ordered_json body;
-  body["id"] = head.id;
-  body["object"] = object;
-  body["created"] = head.created;
-  body["model"] = head.model;
-  body["system_fingerprint"] = head.fingerprint;
-  body["choices"] = ordered_json::array();
-  return body;
-}
-
 ordered_json callJson(const ChatToolCall &call) {
   ordered_json json;
   json["id"] = call.id;
@@ -69,53 +58,34 @@ ordered_json logprobsJson(const Tokenizer &tokenizer, const std::vector<Reported
 
 ChatWhole::ChatWhole(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
                      std::shared_ptr<HttpExchange> to)
-    : head(std::move(answerHead)), tokenizer(forTokens), records(choices), exchange(std::move(to)) {
-}
+    : WholeAnswer(std::move(answerHead), "chat.completion", choices, forTokens, std::move(to)) {}
 
-void ChatWhole::piece(uint32_t choice, const AnswerPiece &piece) { records[choice].add(piece); }
-
-void ChatWhole::choiceEnded(uint32_t choice, const ChoiceEnd &end) { records[choice].end = end; }
-
-void ChatWhole::ended(const AnswerUsage &usage) {
-  ordered_json body = bodyOf(head, "chat.completion");
-  for (size_t i = 0; i < records.size(); ++i) {
-    const ChoiceRecord &record = records[i];
-    ordered_json choice;
-    choice["index"] = i;
-    choice["message"] = messageJson(record);
-    choice["logprobs"] =
-        head.logprobs ? logprobsJson(tokenizer, record.logprobs) : ordered_json(nullptr);
-    choice["finish_reason"] = finishReason(record.end.reason);
-    if (!record.end.warning.empty())
-      choice["warning"] = record.end.warning;
-    if (head.returnTokenIds)
-      choice["token_ids"] = record.ids;
-    body["choices"].push_back(std::move(choice));
-  }
+ordered_json ChatWhole::choiceJson(size_t index, const ChoiceRecord &record) const {
+  ordered_json choice;
+  choice["index"] = index;
+  choice["message"] = messageJson(record);
+  choice["logprobs"] =
+      head.logprobs ? logprobsJson(tokenizer, record.logprobs) : ordered_json(nullptr);
+  choice["finish_reason"] = finishReason(record.end.reason);
+  if (!record.end.warning.empty())
+    choice["warning"] = record.end.warning;
   if (head.returnTokenIds)
-    body["prompt_token_ids"] = head.promptIds;
-  body["usage"] = usageJson(usage);
-  exchange->respond(jsonResponse(body, head.fields));
+    choice["token_ids"] = record.ids;
+  return choice;
 }
-
-void ChatWhole::failed(const ApiError &error) { exchange->respond(errorResponse(error)); }
 
 ChatStream::ChatStream(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
                        std::shared_ptr<HttpExchange> to)
-    : head(std::move(answerHead)), tokenizer(forTokens), stream(std::move(to), head.fields),
+    : StreamedAnswer(std::move(answerHead), "chat.completion.chunk", forTokens, std::move(to)),
       begun(choices), reasonings(choices) {}
 
 ordered_json ChatStream::chunk(uint32_t choice, ordered_json delta) const {
-  ordered_json body = bodyOf(head, "chat.completion.chunk");
   ordered_json one;
   one["index"] = choice;
   one["delta"] = std::move(delta);
   one["logprobs"] = nullptr;
   one["finish_reason"] = nullptr;
-  body["choices"].push_back(std::move(one));
-  if (head.includeUsage)
-    body["usage"] = nullptr;
-  return body;
+  return eventOf(std::move(one));
 }
 
 ordered_json ChatStream::deltaOf(uint32_t choice, ChatDelta delta) {
@@ -164,16 +134,5 @@ void ChatStream::choiceEnded(uint32_t choice, const ChoiceEnd &end) {
     body["choices"][0]["warning"] = end.warning;
   stream.data(jsonText(body));
 }
-
-void ChatStream::ended(const AnswerUsage &usage) {
-  if (head.includeUsage) {
-    ordered_json body = bodyOf(head, "chat.completion.chunk");
-    body["usage"] = usageJson(usage);
-    stream.data(jsonText(body));
-  }
-  stream.done();
-}
-
-void ChatStream::failed(const ApiError &error) { stream.fail(error); }
 
 } // namespace inf

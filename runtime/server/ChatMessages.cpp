@@ -117,8 +117,7 @@ ChatTool readTool(const json &value, const std::string &where, bool nested,
   RequestFields fields(value, where);
   fields.need("type");
   if (*fields.string("type") != "function")
-    throw invalidField(fields.at("type"), "unsupported_parameter",
-                       "is not supported by this server; expected function.");
+    fields.refuse("type", "unsupported_parameter", "'function'");
   if (!nested) {
     ChatTool tool = readFunction(fields, warnings);
     fields.expectNothingElse();
@@ -137,8 +136,7 @@ std::string readNamedChoice(RequestFields &fields, bool nested) {
   RequestFields choice(value, fields.at("tool_choice"));
   choice.need("type");
   if (*choice.string("type") != "function")
-    throw invalidField(choice.at("type"), "unsupported_parameter",
-                       "is not supported by this server; expected function.");
+    choice.refuse("type", "unsupported_parameter", "'function'");
   std::string name;
   if (nested) {
     RequestFields function(choice.need("function"), choice.at("function"));
@@ -187,9 +185,7 @@ std::string readText(const json &content, const std::string &where,
     part.need("type");
     const std::string type = *part.string("type");
     if (std::find(types.begin(), types.end(), type) == types.end())
-      throw invalidField(
-          part.at("type"), "unsupported_content",
-          fmt::format("is not supported by this model; expected {}.", fmt::join(types, " or ")));
+      part.refuse("type", "unsupported_content", fmt::format("'{}'", fmt::join(types, "' or '")));
     text += part.needString(type == "refusal" ? "refusal" : "text");
     part.ignore({"annotations", "logprobs"});
     part.expectNothingElse();
@@ -253,7 +249,9 @@ void readTools(RequestFields &fields, bool nested, const ChatFormat &format, Cha
   if (!settings.tools.empty() && !format.hasTools())
     throw invalidField(
         fields.at("tools"), "unsupported_parameter",
-        fmt::format("is not supported by this model: its format {} has none.", format.name()));
+        fmt::format("is not supported by this model: its format {} has none; expected null or []. "
+                    "Describe the functions in a message.",
+                    format.name()));
 }
 
 } // namespace inf

@@ -1,45 +1,27 @@
 // Answers of /v1/completions.
 #pragma once
 
-#include <memory>
-#include <vector>
-
-#include "runtime/server/AnswerJson.h"
-#include "runtime/server/EventStream.h"
+#include "runtime/server/ChoiceAnswer.h"
 
 namespace inf {
 
-/// One JSON object. `tokenizer` must outlive it.
-class CompletionWhole : public AnswerFormat {
+/// One JSON object. `forTokens` must outlive it.
+class CompletionWhole : public WholeAnswer {
 public:
   CompletionWhole(AnswerHead answerHead, size_t choices, const Tokenizer &forTokens,
                   std::shared_ptr<HttpExchange> to);
-  void piece(uint32_t choice, const AnswerPiece &piece) override;
-  void choiceEnded(uint32_t choice, const ChoiceEnd &end) override;
-  void ended(const AnswerUsage &usage) override;
-  void failed(const ApiError &error) override;
 
 private:
-  AnswerHead head;
-  const Tokenizer &tokenizer;
-  std::vector<ChoiceRecord> records; ///< [choices]
-  std::shared_ptr<HttpExchange> exchange;
+  nlohmann::ordered_json choiceJson(size_t index, const ChoiceRecord &record) const override;
 };
 
 /// Server-sent events, each with the text that is new.
-class CompletionStream : public AnswerFormat {
+class CompletionStream : public StreamedAnswer {
 public:
   CompletionStream(AnswerHead answerHead, const Tokenizer &forTokens,
                    std::shared_ptr<HttpExchange> to);
   void piece(uint32_t choice, const AnswerPiece &piece) override;
   void choiceEnded(uint32_t choice, const ChoiceEnd &end) override;
-  void ended(const AnswerUsage &usage) override;
-  void failed(const ApiError &error) override;
-
-private:
-  AnswerHead head;
-  const Tokenizer &tokenizer;
-  EventStream stream;
 };
 
 } // namespace inf

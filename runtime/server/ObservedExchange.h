@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/server/Answer.h"
-#include "runtime/server/ApiServer.h"
+#include "runtime/server/ApiOptions.h"
 
 namespace inf {
 

@@ -30,6 +30,21 @@ bool saysNothing(const json &value) {
          ((value.is_array() || value.is_object()) && value.empty());
 }
 
+/// A value in a message: what a client wrote can be long.
+std::string shown(const json &value) {
+  if (value.is_string())
+    return fmt::format("'{}'", value.get_ref<const std::string &>().substr(0, shownBytes));
+  return value.is_structured() ? fmt::format("an {}", value.type_name()) : value.dump();
+}
+
+/// "'text' or null", of the values that change nothing.
+std::string neutralValues(std::initializer_list<json> neutral) {
+  std::string text;
+  for (const json &value : neutral)
+    text += value.dump() + " or ";
+  return text + "null";
+}
+
 ApiError wrongType(const std::string &pointer, const json &value, std::string_view expected) {
   return invalidField(pointer, "invalid_type",
                       fmt::format("is of type {}, expected {}.", value.type_name(), expected));
@@ -177,7 +192,15 @@ void RequestFields::unsupported(const char *key, std::initializer_list<json> neu
   const json *value = find(key);
   if (value && std::find(neutral.begin(), neutral.end(), *value) == neutral.end())
     throw invalidField(at(key), "unsupported_parameter",
-                       fmt::format("is not supported by this server. {}", instead));
+                       fmt::format("is {}, which is not supported by this server; expected {}. {}",
+                                   shown(*value), neutralValues(neutral), instead));
+}
+
+void RequestFields::refuse(const char *key, std::string_view code,
+                           std::string_view expected) const {
+  throw invalidField(at(key), code,
+                     fmt::format("is {}, which is not supported by this server; expected {}.",
+                                 shown(object.at(key)), expected));
 }
 
 void RequestFields::ignore(std::initializer_list<const char *> keys) {

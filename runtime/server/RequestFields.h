@@ -48,6 +48,8 @@ public:
   /// missing or one of `neutral`.
   void unsupported(const char *key, std::initializer_list<nlohmann::json> neutral,
                    std::string_view instead);
+  /// Fails: the value of `key`, which is there, asks for what is not implemented; `expected` is.
+  [[noreturn]] void refuse(const char *key, std::string_view code, std::string_view expected) const;
   /// Known fields that cannot change the answer: what answers carry and clients give back.
   void ignore(std::initializer_list<const char *> keys);
   /// Those of ignore() that were there.

@@ -86,9 +86,8 @@ void Conversation::add(const json &value, const std::string &pointer) {
   else if (type == "reasoning")
     addReasoning(fields);
   else
-    throw invalidField(fields.at("type"), "unsupported_parameter",
-                       "is not supported by this server; expected message, function_call, "
-                       "function_call_output or reasoning.");
+    fields.refuse("type", "unsupported_parameter",
+                  "'message', 'function_call', 'function_call_output' or 'reasoning'");
   fields.ignore({"id", "status"});
   fields.expectNothingElse();
 }

@@ -101,6 +101,7 @@ bool Generator::show(int32_t token, const GenerateSinks &sinks) {
 
 GenerateResult Generator::generate(std::span<const int32_t> prompt, const GenerateSinks &sinks) {
   GenerateResult result;
+  const Clock::time_point begin = Clock::now();
   std::span<const float> logits = prefill(prompt, sinks, result);
   sampler.acceptPrompt(prompt);
   auto cancelled = [&] { return sinks.cancelled && sinks.cancelled(); };
@@ -120,6 +121,8 @@ GenerateResult Generator::generate(std::span<const int32_t> prompt, const Genera
     // The first token comes with the prefill: no step of its own, so no decode time either.
     if (result.generatedTokens++ > 0)
       result.decodeSeconds += secondsSince(start);
+    else
+      result.firstTokenSeconds = secondsSince(begin);
     if (isStopToken(token)) {
       result.reason = FinishReason::Stop;
       break;

@@ -38,6 +38,7 @@ struct GenerateResult {
   uint64_t generatedTokens = 0; ///< the stop token included
   uint64_t decodeSteps = 0;     ///< steps of one generated row; the first token needs none
   double prefillSeconds = 0;    ///< until the logits of the last prompt token
+  double firstTokenSeconds = 0; ///< until the first token was chosen; 0 when none was
   double decodeSeconds = 0;     ///< steps and sampling; the sinks are not counted
   uint64_t decodeBytes = 0;     ///< bytesPerGeneratedToken, summed over the steps
   std::optional<uint64_t> lastLogitsHash; ///< nullopt when no logits were computed

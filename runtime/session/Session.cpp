@@ -95,6 +95,15 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions &optio
   }
 }
 
+SessionMemory Session::memory() const {
+  SessionMemory memory = {cache.stats().bytes, 0};
+  for (const Region *region : {&rows, &outputRows, &arena, &scratch, &logits, &hidden, &taps})
+    memory.step += region->bytes();
+  for (const Region &region : ropeRows)
+    memory.step += region.bytes();
+  return memory;
+}
+
 void Session::requireSequence(uint32_t sequence) const {
   if (sequence >= parts.size())
     fail(ErrorCode::Usage, "sequence {} is unknown: this session has sequences 0 to {}.", sequence,

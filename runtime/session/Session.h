@@ -40,6 +40,12 @@ struct SessionOptions {
   BarrierHook barrierHook;
 };
 
+/// Bytes that a session took when it was made; a page costs memory from its first use.
+struct SessionMemory {
+  uint64_t keysAndValues = 0; ///< blocks of all groups
+  uint64_t step = 0;          ///< arena, scratch of all threads, rows in and out
+};
+
 /// One token to run. Its position is the next one of its sequence.
 struct RowRequest {
   int32_t token = 0;
@@ -129,6 +135,7 @@ public:
   uint32_t maxOutputRows() const { return code.plan->max_output_rows; }
   unsigned threads() const { return pool.size(); }
   const Model &model() const { return *loaded; }
+  SessionMemory memory() const;
   /// The threads of the steps, for measurements between steps.
   ThreadPool &threadPool() { return pool; }
   /// For a scheduler between steps. Its positions are the session's.

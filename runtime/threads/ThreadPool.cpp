@@ -4,6 +4,7 @@
 #include "runtime/cpu/Affinity.h"
 #include "runtime/cpu/ThreadPlan.h"
 
+#include <chrono>
 #include <cstdio>
 #include <system_error>
 
@@ -23,6 +24,20 @@ constexpr SpinPolicy dedicatedIdle = {.pauses = 64, .nanosecondsMore = 300'000};
 // More threads than CPUs: the thread waited for may need this very CPU. Stay only long enough for
 // one that arrives at the same moment.
 constexpr SpinPolicy crowded = {.pauses = 16, .nanosecondsMore = 0};
+
+// A stage in which the threads share the work keeps none of them waiting for a millisecond, unless
+// the one waited for has lost its CPU to another program. Then spinning uses up the share of the
+// CPU that this thread is given, so that it is off the CPU in turn when the other is back, and a
+// bound thread waits for a busy CPU beside a free one: two threads then do less than one
+// (measured). Who sleeps at once and runs where there is room gets its share. So after a long sleep
+// that is what all do, for some times its length, which makes trying again cheap, and one
+// disturbance too.
+constexpr int64_t longSleep = 1'000'000;
+constexpr int64_t calmAfterSleep = 16;
+
+int64_t nanosecondsNow() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void nameWorker(unsigned thread) {
   char name[16]; // the kernel's limit; "inf-worker-1023" just fits
@@ -44,10 +59,18 @@ unsigned usableCpus(std::span<const int> cpus) {
   return mask ? static_cast<unsigned>(mask->size()) : 1;
 }
 
+/// A CPU for each thread, or none when there are fewer.
+std::vector<int> homesAmong(std::span<const int> cpus, unsigned threads) {
+  if (cpus.size() < threads)
+    return {};
+  return {cpus.begin(), cpus.begin() + threads};
+}
+
 } // namespace
 
 ThreadPool::ThreadPool(unsigned threads, std::span<const int> cpus, unsigned capacity)
-    : threadCount(checkedThreads(threads)), callerThread(gettid()) {
+    : threadCount(checkedThreads(threads)), homes(homesAmong(cpus, threads)),
+      callerThread(gettid()), places(threads) {
   const bool crowd = threads > (capacity != 0 ? capacity : usableCpus(cpus));
   barrierSpin = crowd ? crowded : dedicatedBarrier;
   idleSpin = crowd ? crowded : dedicatedIdle;
@@ -55,6 +78,7 @@ ThreadPool::ThreadPool(unsigned threads, std::span<const int> cpus, unsigned cap
     startWorkers();
     if (!cpus.empty())
       bindThreads(cpus);
+    disturbedUntil = 0;
   } catch (...) {
     stopWorkers();
     restoreCaller();
@@ -108,7 +132,7 @@ void ThreadPool::workerLoop(unsigned thread) {
   nameWorker(thread);
   // The epoch at birth is 0 and not whatever it is now: a run may already have started.
   for (uint32_t epoch = 0;; ++epoch) {
-    started.waitWhile(epoch, idleSpin);
+    started.waitWhile(epoch, adapt(thread, idleSpin));
     const Job work = job;
     if (work.stop)
       return;
@@ -130,16 +154,43 @@ void ThreadPool::run(Function fn, void *arg) {
     started.advance();
   call({fn, arg, false}, 0);
   if (threadCount > 1)
-    finished.waitWhile(epoch, barrierSpin);
+    waitForOthers(0, finished, epoch);
   running.store(false, std::memory_order_release);
 }
 
-void ThreadPool::barrier(unsigned) {
+bool ThreadPool::disturbed() {
+  const int64_t until = disturbedUntil.load(std::memory_order_relaxed);
+  if (until <= 0)
+    return false;
+  if (nanosecondsNow() < until)
+    return true;
+  disturbedUntil.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+SpinPolicy ThreadPool::adapt(unsigned thread, SpinPolicy calm) {
+  const bool wander = disturbed();
+  Place &place = places[thread];
+  if (!homes.empty() && place.wanders != wander) {
+    const std::span<const int> all = homes;
+    bindThread(0, wander ? all : all.subspan(thread, 1)); // at worst it stays where it is
+    place.wanders = wander;
+  }
+  return wander ? crowded : calm;
+}
+
+void ThreadPool::waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch) {
+  const auto slept = static_cast<int64_t>(word.waitWhile(epoch, adapt(thread, barrierSpin)));
+  if (slept >= longSleep && disturbedUntil.load(std::memory_order_relaxed) >= 0)
+    disturbedUntil.store(nanosecondsNow() + slept * calmAfterSleep, std::memory_order_relaxed);
+}
+
+void ThreadPool::barrier(unsigned thread) {
   if (threadCount == 1)
     return;
   const uint32_t epoch = passed.load(); // before arriving: it cannot advance without this thread
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < threadCount) {
-    passed.waitWhile(epoch, barrierSpin);
+    waitForOthers(thread, passed, epoch);
     return;
   }
   arrived.store(0, std::memory_order_relaxed); // published by the advance

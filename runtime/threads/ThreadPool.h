@@ -15,6 +15,7 @@ namespace inf {
 /// The caller of run() is thread 0; size() - 1 workers named "inf-worker-1", … wait in between.
 /// run() and barrier() take no lock and allocate nothing: waiting threads spin for a bounded time,
 /// then sleep in the kernel, so an idle pool costs no CPU and a descheduled thread only delays.
+/// While other programs take CPUs from them, bound threads may run on any of the pool's CPUs.
 class ThreadPool {
 public:
   using Function = void (*)(void *arg, unsigned thread);
@@ -70,11 +71,17 @@ private:
   void bindThreads(std::span<const int> cpus);
   void workerLoop(unsigned thread);
   void call(const Job &work, unsigned thread) noexcept;
+  /// Waits for other threads' work; a long wait says that another program has their CPU.
+  void waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch);
+  /// How to wait now, in the calm so long; where this thread may run follows.
+  SpinPolicy adapt(unsigned thread, SpinPolicy calm);
+  bool disturbed();
   void stopWorkers();
   void restoreCaller();
 
   const unsigned threadCount;
   SpinPolicy barrierSpin, idleSpin;
+  std::vector<int> homes;      ///< where each thread is bound; empty: not each to a CPU of its own
   int callerThread = 0;        ///< kernel id of the constructing thread
   std::vector<int> callerCpus; ///< its mask before binding; empty when not bound
   std::vector<std::thread> workers;
@@ -87,6 +94,13 @@ private:
   alignas(apart) WaitWord finished;                 ///< advances when `working` reaches 0
   alignas(apart) std::atomic<uint32_t> arrived = 0; ///< threads at the current barrier
   alignas(apart) WaitWord passed;                   ///< advances when all have arrived
+  /// steady_clock's nanoseconds until which nobody spins for long; 0: nothing disturbs us; -1: not
+  /// looked at while the pool is made. Written rarely, so that reading it costs nothing.
+  alignas(apart) std::atomic<int64_t> disturbedUntil = -1;
+  struct alignas(apart) Place {
+    bool wanders = false; ///< among all homes; only its own thread reads and writes it
+  };
+  std::vector<Place> places; // [threads]
 };
 
 } // namespace inf

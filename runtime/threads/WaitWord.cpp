@@ -49,13 +49,16 @@ bool WaitWord::spin(uint32_t seen, SpinPolicy policy) const {
   return false;
 }
 
-void WaitWord::waitWhile(uint32_t seen, SpinPolicy policy) {
+uint64_t WaitWord::waitWhile(uint32_t seen, SpinPolicy policy) {
   if (spin(seen, policy))
-    return;
+    return 0;
+  const auto begin = std::chrono::steady_clock::now();
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (value.load(std::memory_order_seq_cst) == seen)
     futexWait(value, seen);
   sleepers.fetch_sub(1, std::memory_order_relaxed);
+  const auto slept = std::chrono::steady_clock::now() - begin;
+  return static_cast<uint64_t>(std::chrono::nanoseconds(slept).count());
 }
 
 void WaitWord::advance() {

@@ -22,7 +22,8 @@ public:
   uint32_t load() const { return value.load(std::memory_order_acquire); }
 
   /// Returns once the epoch is no longer `seen`; what its advancer wrote before is then visible.
-  void waitWhile(uint32_t seen, SpinPolicy policy);
+  /// The nanoseconds it slept, 0 when spinning was enough.
+  uint64_t waitWhile(uint32_t seen, SpinPolicy policy);
 
   /// Moves to the next epoch and wakes every waiter.
   void advance();

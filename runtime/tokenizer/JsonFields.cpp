@@ -4,11 +4,17 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "runtime/base/Error.h"
 #include "runtime/tokenizer/Quote.h"
 
 namespace inf {
 namespace {
+
+/// What to do about a tokenizer that we can't follow.
+constexpr std::string_view whatNext =
+    "not implemented. Compile with --no-tokenizer to run token ids";
 
 [[noreturn]] void wrongType(const std::string &path, const Json &value, const char *expected) {
   fail(ErrorCode::BadInput, "tokenizer.json: {} is a {}, expected {}; the file is broken", path,
@@ -35,8 +41,9 @@ FieldReader::FieldReader(const Json &json, std::string place)
 void FieldReader::onlyKeys(std::initializer_list<std::string_view> known) const {
   for (const auto &item : object.items())
     if (std::find(known.begin(), known.end(), item.key()) == known.end())
-      fail(ErrorCode::BadInput, "tokenizer.json: {}: the key {} is not implemented",
-           where.empty() ? "the file" : where, quote(item.key()));
+      fail(ErrorCode::BadInput,
+           "tokenizer.json: {}: the key {} is there, expected only {}: it is {}",
+           where.empty() ? "the file" : where, quote(item.key()), fmt::join(known, ", "), whatNext);
 }
 
 const Json *FieldReader::get(const char *key) const {
@@ -48,9 +55,9 @@ const Json &FieldReader::need(const char *key) const {
   const Json *value = get(key);
   if (!value)
     fail(ErrorCode::BadInput,
-         "tokenizer.json: {} is missing; the file is incomplete or of a kind "
-         "that is not implemented",
-         path(key));
+         "tokenizer.json: {} is missing, expected it to be there: the file is incomplete, or of a "
+         "kind that is {}",
+         path(key), whatNext);
   return *value;
 }
 
@@ -90,19 +97,19 @@ void FieldReader::mustBeUnset(const char *key) const {
   const Json *type = value->is_object() && value->contains("type") ? &(*value)["type"] : nullptr;
   std::string name = type && type->is_string() ? quote(type->get<std::string>())
                                                : std::string("set (") + value->type_name() + ")";
-  fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected null; not implemented", path(key),
-       name);
+  fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected null: it is {}", path(key), name,
+       whatNext);
 }
 
 void FieldReader::mustBe(const char *key, bool value) const {
   if (boolean(key, value) != value)
-    fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}; not implemented", path(key),
-         !value, value);
+    fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}: it is {}", path(key), !value,
+         value, whatNext);
 }
 
 void FieldReader::refuse(const char *key, std::string_view value, std::string_view expected) const {
-  fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}; this is not implemented",
-       path(key), quote(value), expected);
+  fail(ErrorCode::BadInput, "tokenizer.json: {} is {}, expected {}: it is {}", path(key),
+       quote(value), expected, whatNext);
 }
 
 std::string FieldReader::path(const char *key) const {

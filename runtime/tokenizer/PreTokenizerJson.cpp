@@ -98,7 +98,7 @@ struct Reader {
     if (read.byteLevel)
       fail(ErrorCode::BadInput,
            "tokenizer.json: {} {} comes after ByteLevel, expected ByteLevel to be the last stage; "
-           "this order is not implemented",
+           "this order is not implemented. Compile with --no-tokenizer to run token ids",
            where, quote(type));
     if (type == "ByteLevel")
       byteLevel(object);

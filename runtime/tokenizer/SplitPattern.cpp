@@ -30,7 +30,9 @@ uint32_t backtrackLimit(size_t textSize) {
 }
 
 [[noreturn]] void refuse(std::string_view regex, size_t at, std::string_view why) {
-  fail(ErrorCode::BadInput, "split pattern {}: {} at byte {}; this pattern is not supported",
+  fail(ErrorCode::BadInput,
+       "split pattern {}: {} at byte {}, expected what regex engines read alike; this pattern "
+       "is not supported. Compile with --no-tokenizer to run token ids",
        quote(regex), why, at);
 }
 

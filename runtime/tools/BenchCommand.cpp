@@ -163,6 +163,8 @@ BenchReport measureAll(const std::shared_ptr<const Model> &model, const BenchOpt
   report.model = model->manifest().modelName;
   report.buildId =
       fmt::format("{:016x}{:016x}", model->code().build_id[1], model->code().build_id[0]);
+  report.load = model->loadTimes();
+  report.loadMode = model->loadChoice().mode;
   report.repeat = options.repeat;
   report.int8 = hasIntegerKernels(model->manifest());
   for (const ThreadPlan &plan : planRuns(options))

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include "runtime/base/Error.h"
+#include "runtime/jit/Jit.h"
 #include "runtime/session/Generator.h"
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/Interrupts.h"
 #include "runtime/tools/ModelOptions.h"
 #include "runtime/tools/SamplingFlags.h"
+#include "runtime/tools/StartReport.h"
 #include "runtime/tools/TokenInput.h"
 #include "runtime/tools/chat/ChatOnce.h"
 
@@ -36,7 +38,7 @@ Streams what the model says to stdout, one status line to stderr.
   --print-ids        print token ids instead of text
   --target --quant --activations --kv --weights --no-cache --cache-dir
   --cache-limit --compiler   for a MODEL to compile, as infc compile has them
-  --verbose          say which threads run and why
+  --verbose          say which threads run and why, where time and memory go
   --version, --help  print the version, or this
 Example: infrun model.so --prompt "Once upon a time" --max-tokens 64
 )";
@@ -126,6 +128,7 @@ std::string statusLine(const GenerateResult &result) {
 } // namespace
 
 int runCommand(Arguments arguments, Output &out) {
+  StartReport start;
   CLI::App app("", "infrun");
   RunOptions options;
   addOptions(app, options);
@@ -137,6 +140,7 @@ int runCommand(Arguments arguments, Output &out) {
 
   ThreadPlan plan = chooseThreads(options.model.threads, options.model.verbose);
   std::shared_ptr<const Model> model = loadModel(options.model, plan);
+  start.loaded();
   std::vector<int32_t> prompt;
   if (!options.asChat)
     prompt = promptIds(options, *model);
@@ -145,8 +149,12 @@ int runCommand(Arguments arguments, Output &out) {
     notice(fmt::format("warning: --context {} is more than this model's {}, which is used.",
                        *options.context, model->code().max_context));
   Interrupts interrupts; // before the session starts threads
+  start.sessionBegins();
   std::unique_ptr<Session> session =
       makeSession(model, options.context.value_or(defaultContext), plan);
+  start.sessionMade();
+  if (options.model.verbose)
+    notice(memoryText(*session));
   if (options.asChat) {
     ChatOnce once = {options.chat, options.generate.sampling, options.generate.maxTokens};
     notice(chatOnce(*session, once, promptText(options), out, interrupts));
@@ -156,6 +164,8 @@ int runCommand(Arguments arguments, Output &out) {
   GenerateResult result = generator.generate(prompt, makeSinks(options, *model, out, interrupts));
   if (out.isTerminal() || options.printIds || !model->tokenizer())
     out.write("\n");
+  if (options.model.verbose)
+    notice(start.timesText(*model, result, isModelSource(options.model.path)));
   notice(statusLine(result));
   return 0;
 }

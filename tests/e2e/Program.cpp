@@ -44,6 +44,10 @@ void applyLimits(const RunLimits &limits) {
     const rlimit limit = {*limits.fileBytes, *limits.fileBytes};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (limits.addressSpaceBytes) {
+    const rlimit limit = {*limits.addressSpaceBytes, *limits.addressSpaceBytes};
+    setrlimit(RLIMIT_AS, &limit);
+  }
 }
 
 } // namespace

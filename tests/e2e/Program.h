@@ -18,6 +18,7 @@ struct Finished {
 struct RunLimits {
   std::string directory;             ///< to run in; empty: this process's
   std::optional<uint64_t> fileBytes; ///< no file may grow beyond (a full disk without privileges)
+  std::optional<uint64_t> addressSpaceBytes; ///< as `ulimit -v`
 };
 
 using Arguments = std::vector<std::string>;

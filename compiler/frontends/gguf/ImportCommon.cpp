@@ -28,7 +28,8 @@ void mustEqual(GgufImport &in, const std::string &name, uint64_t expected) {
   const uint64_t found = in.metadata.dimension(in.key(name), expected);
   if (found != expected)
     in.metadata.refuse(in.key(name), fmt::format("is {}, expected the keys' length of a head, {}; "
-                                                 "other lengths are not implemented",
+                                                 "other lengths are not implemented. Use a model "
+                                                 "whose heads are all of one length",
                                                  found, expected));
 }
 

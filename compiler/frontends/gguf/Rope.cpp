@@ -11,7 +11,11 @@ void mustBe(GgufImport &in, const std::string &name, double neutral) {
   const auto value = in.metadata.optionalNumber(in.key(name));
   if (value && *value != neutral)
     in.metadata.refuse(
-        in.key(name), fmt::format("is {}, which is not implemented; expected {}", *value, neutral));
+        in.key(name),
+        fmt::format(
+            "is {}, which is not implemented; expected {}. Use another file of the model, or "
+            "describe it in a model.json (docs/bring-your-own-model.md)",
+            *value, neutral));
 }
 
 /// Files without a type mean linear scaling by the factor; 0 is written for none. (Older files have
@@ -53,9 +57,12 @@ RopeDesc importGgufRope(GgufImport &in, bool truncate) {
   else if (type == "none" || type == "linear")
     importLinear(in, rope);
   else
-    in.metadata.refuse(in.key("rope.scaling.type"),
-                       fmt::format("is {}, which is not implemented; known: none, linear, yarn",
-                                   quoteShort(type)));
+    in.metadata.refuse(
+        in.key("rope.scaling.type"),
+        fmt::format("is {}, which is not implemented; expected none, linear or yarn. "
+                    "Use another model, or its checkpoint if config.json says one of "
+                    "those",
+                    quoteShort(type)));
   if (rope.type == "yarn")
     mustBe(in, "rope.scale_linear", 1);
   mustBe(in, "rope.scaling.attn_factor", 1);

@@ -23,8 +23,10 @@ const GgufPreTokenizer &preTokenizerOf(GgufMetadata &metadata) {
       return pre;
     known.append(known.empty() ? "" : ", ").append(pre.name);
   }
-  metadata.refuse(
-      preKey, fmt::format("is {}, which is not implemented; known: {}", quoteShort(name), known));
+  metadata.refuse(preKey,
+                  fmt::format("is {}, which is not implemented; expected one of {}. Compile with "
+                              "--no-tokenizer to run token ids",
+                              quoteShort(name), known));
 }
 
 GgufJson byteLevel(bool splits) {

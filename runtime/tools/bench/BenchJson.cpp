@@ -61,6 +61,13 @@ Json toJson(const ThreadResult &result, bool int8) {
           {"runs", runs}};
 }
 
+Json loadJson(const BenchReport &report) {
+  return {{"mode", report.loadMode == LoadMode::Map ? "map" : "copy"},
+          {"verify_ms", report.load.verify * 1e3},
+          {"tokenizer_ms", report.load.tokenizer * 1e3},
+          {"map_ms", report.load.map * 1e3}};
+}
+
 void addStages(Json &stages, const StageTable &table) {
   for (const StageRow &row : table.rows)
     stages.push_back({{"kind", kindName(table.kind)},
@@ -79,7 +86,8 @@ void addStages(Json &stages, const StageTable &table) {
 std::string benchJson(const BenchReport &report) {
   Json object = {{"cpu", report.cpu},       {"version", INF_VERSION},
                  {"model", report.model},   {"build_id", report.buildId},
-                 {"repeat", report.repeat}, {"compute_roof", report.int8 ? "int8" : "f32"}};
+                 {"repeat", report.repeat}, {"compute_roof", report.int8 ? "int8" : "f32"},
+                 {"load", loadJson(report)}};
   object.update(toJson(report.result, report.int8));
   if (!report.sweep.empty()) {
     object["knee"] = report.result.plan.threads;

@@ -28,6 +28,8 @@ struct BenchReport {
   std::string cpu, model;
   std::string buildId;    ///< of the model
   std::string peakMemory; ///< "1.25 GB"
+  LoadTimes load;
+  LoadMode loadMode = LoadMode::Map;
   uint64_t repeat = 0;
   bool int8 = false;   ///< the model has integer kernels: compute is held against int8, else f32
   ThreadResult result; ///< with the sweep: of the knee

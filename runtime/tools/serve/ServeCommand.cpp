@@ -9,6 +9,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/engine/Engine.h"
+#include "runtime/server/ApiServer.h"
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/serve/DescriptorLimit.h"
 #include "runtime/tools/serve/LogWriter.h"

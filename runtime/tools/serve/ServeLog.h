@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/server/ApiServer.h"
+#include "runtime/server/ApiOptions.h"
 
 namespace inf {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/http/HttpServer.h"
-#include "runtime/server/ApiServer.h"
+#include "runtime/server/ApiOptions.h"
 #include "runtime/tools/Arguments.h"
 #include "runtime/tools/ModelOptions.h"
 #include "runtime/tools/chat/ChatOptions.h"

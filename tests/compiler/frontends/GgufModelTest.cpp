@@ -284,7 +284,8 @@ TEST(ReadGguf, keysThatWouldChangeTheModelAreReadOrRefusedByName) {
   EXPECT_THAT(number("block_count", 100000), HasSubstr("expected 1 to 1024"));
   EXPECT_THAT(number("attention.head_count", 3), HasSubstr("divisor of embedding_length"));
   EXPECT_THAT(number("attention.head_count_kv", 3), HasSubstr("kv_heads"));
-  EXPECT_THAT(number("attention.value_length", 32), HasSubstr("value_length"));
+  EXPECT_THAT(number("attention.value_length", 32),
+              testing::AllOf(HasSubstr("value_length"), HasSubstr("expected"), HasSubstr("Use a")));
   EXPECT_THAT(number("rope.dimension_count", 32), HasSubstr("rope.dimension_count"));
   EXPECT_THAT(number("vocab_size", 9), HasSubstr("expected the 8 rows"));
   EXPECT_THAT(number("expert_count", 8), HasSubstr("expert_used_count"));
@@ -297,8 +298,14 @@ TEST(ReadGguf, keysThatWouldChangeTheModelAreReadOrRefusedByName) {
   EXPECT_THAT(real("attention.scale", 0.1f), HasSubstr("\"llama.attention.scale\""));
   EXPECT_THAT(real("attention.layer_norm_rms_epsilon", 0), HasSubstr("norm_eps"));
   EXPECT_THAT(real("rope.freq_base", std::nanf("")), HasSubstr("finite"));
-  EXPECT_THAT(llamaRefusal([](GgufBuilder &b) { b.text("llama.rope.scaling.type", "longrope"); }),
-              HasSubstr("known: none, linear, yarn"));
+  EXPECT_THAT(
+      llamaRefusal([](GgufBuilder &b) { b.text("llama.rope.scaling.type", "longrope"); }),
+      testing::AllOf(HasSubstr("\"longrope\", which is not implemented; expected none, linear "
+                               "or yarn"),
+                     HasSubstr("Use another model")));
+  EXPECT_THAT(real("rope.scaling.attn_factor", 2),
+              testing::AllOf(HasSubstr("is 2, which is not implemented; expected 1"),
+                             HasSubstr("bring-your-own-model.md")));
   EXPECT_THAT(llamaRefusal([](GgufBuilder &b) { b.text("llama.block_count", "2"); }),
               HasSubstr("of type string"));
   EXPECT_THAT(llamaRefusal([](GgufBuilder &b) { b.remove("llama.embedding_length"); }),

@@ -13,11 +13,13 @@ using test::FakeRoot;
 
 TEST(Memory, ReadsPeakTotalAndLimit) {
   FakeRoot root;
-  root.write("/proc/self/status", "Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    2048 kB\nVmRSS:\t1 kB\n");
+  root.write("/proc/self/status",
+             "Name:\tx\nVmPeak:\t  9 kB\nVmSize:\t8 kB\nVmHWM:\t    2048 kB\nVmRSS:\t1 kB\n");
   root.write("/proc/meminfo", "MemTotal:       16384 kB\nMemFree: 1 kB\n");
   root.addCgroupV2("/box");
   root.write("/sys/fs/cgroup/box/memory.max", "5000000\n");
   EXPECT_EQ(peakResidentBytes(root.system()), uint64_t{2048} * 1024);
+  EXPECT_EQ(addressSpaceBytes(root.system()), 8u * 1024);
   EXPECT_EQ(physicalMemoryBytes(root.system()), uint64_t{16384} * 1024);
   EXPECT_EQ(memoryLimitBytes(root.system()), 5000000u);
 }

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <optional>
 
 #include "runtime/engine/Engine.h"
+#include "tests/runtime/engine/CachedRunner.h"
 #include "tests/runtime/engine/RecordingSink.h"
 
 using namespace inf;
@@ -13,42 +13,32 @@ using namespace inf::test;
 namespace {
 
 /// Says the sum of all its sequence's tokens so far, modulo 64; throws for token 13.
-class SummingRunner : public StepRunner {
+class SummingRunner : public CachedRunner {
 public:
-  SummingRunner() {
-    group.struct_bytes = sizeof group;
-    group.block_tokens = 8;
-    group.block_bytes = 64;
-    KvCacheOptions options;
-    options.sequences = 2;
-    options.context = 64;
-    options.maxRows = 16;
-    cache.emplace(std::span(&group, 1), options);
-  }
+  SummingRunner() : CachedRunner(8, cacheOptions()) {}
   RunnerFacts facts() const override { return {64, 64, 16, 4, {}}; }
-  KvCache &kv() override { return *cache; }
   void run(std::span<const PlannedRow> rows) override {
     for (const PlannedRow &row : rows)
       if (row.token == 13)
         fail(ErrorCode::Internal, "token 13 was run");
-    outputs.clear();
+    beginStep();
     for (const PlannedRow &row : rows) {
-      if (cache->position(row.slot) == 0)
+      if (kv().position(row.slot) == 0)
         sums[row.slot] = 0;
       sums[row.slot] += row.token;
-      cache->append(row.slot, {&row.token, 1});
-      cache->commit(row.slot, cache->position(row.slot));
-      if (row.output)
-        outputs.emplace_back(64, 0.0f)[size_t(sums[row.slot] % 64)] = 1;
+      finishRow(row, size_t(sums[row.slot] % 64));
     }
   }
-  std::span<const float> logits(uint32_t output) const override { return outputs.at(output); }
 
 private:
-  inf_kv_group group = {};
-  std::optional<KvCache> cache;
+  static KvCacheOptions cacheOptions() {
+    KvCacheOptions options;
+    options.sequences = 2;
+    options.context = 64;
+    options.maxRows = 16;
+    return options;
+  }
   int sums[2] = {};
-  std::vector<std::vector<float>> outputs;
 };
 
 class EngineFailures : public testing::Test {

@@ -2,11 +2,8 @@
 // taken together, ends that are counted as what they were.
 #include <gtest/gtest.h>
 
-#include "runtime/engine/Engine.h"
 #include "runtime/session/Generator.h"
-#include "tests/runtime/engine/RecordingSink.h"
-#include "tests/runtime/session/FakeModel.h"
-#include "tests/runtime/session/fake_model.h"
+#include "tests/runtime/engine/EngineFixture.h"
 
 using namespace inf;
 using namespace inf::test;
@@ -20,19 +17,10 @@ FakeOptions withoutStops() {
   return options;
 }
 
-class EngineRequests : public testing::Test {
+class EngineRequests : public EngineFixture {
 protected:
-  void open() {
-    options.threads.pin = false;
-    engine = std::make_unique<Engine>(model, options);
-  }
-  static CompletionRequest request(size_t prompt, uint64_t seed, uint32_t maxTokens) {
-    CompletionRequest made;
-    made.prompt = someTokens(prompt, seed);
-    made.maxTokens = maxTokens;
-    made.ignoreEos = true;
-    return made;
-  }
+  EngineRequests() : EngineFixture(3, withoutStops()) {}
+
   std::vector<CompletionJob> jobs(size_t count, uint32_t maxTokens) {
     std::vector<CompletionJob> made;
     for (size_t i = 0; i < count; ++i)
@@ -54,16 +42,6 @@ protected:
     generator.generate(asked.prompt, sinks);
     return ids;
   }
-
-  std::shared_ptr<const Model> model = loadFakeModel(withoutStops());
-  EngineOptions options = [] {
-    EngineOptions made;
-    made.sequences = 3;
-    made.queue = 8;
-    made.context = 256;
-    return made;
-  }();
-  std::unique_ptr<Engine> engine;
 };
 
 } // namespace

@@ -5,22 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/engine/Engine.h"
-#include "tests/runtime/engine/RecordingSink.h"
-#include "tests/runtime/session/FakeModel.h"
-#include "tests/runtime/session/fake_model.h"
+#include "tests/runtime/engine/EngineFixture.h"
 
 using namespace inf;
 using namespace inf::test;
 
 namespace {
 
-class EngineOfFakeModel : public testing::Test {
+class EngineOfFakeModel : public EngineFixture {
 protected:
-  void open() {
-    options.threads.pin = false;
-    engine = std::make_unique<Engine>(model, options);
-  }
+  EngineOfFakeModel() : EngineFixture(4) {}
+
   struct Running {
     uint64_t id;
     std::shared_ptr<RecordingSink> sink;
@@ -29,13 +24,6 @@ protected:
     auto sink = std::make_shared<RecordingSink>();
     sink->onToken = std::move(onToken);
     return {engine->submit(std::move(request), sink), sink};
-  }
-  static CompletionRequest request(size_t prompt, uint64_t seed, uint32_t maxTokens) {
-    CompletionRequest made;
-    made.prompt = someTokens(prompt, seed);
-    made.maxTokens = maxTokens;
-    made.ignoreEos = true;
-    return made;
   }
   /// Greedy, computed without a session.
   std::vector<int32_t> expected(const CompletionRequest &request, size_t count) const {
@@ -60,16 +48,6 @@ protected:
     EXPECT_EQ(now.kvHeldBytes, 0u);
     EXPECT_EQ(now.running + now.waiting, 0u);
   }
-
-  std::shared_ptr<const Model> model = loadFakeModel();
-  EngineOptions options = [] {
-    EngineOptions made;
-    made.sequences = 4;
-    made.queue = 8;
-    made.context = 256;
-    return made;
-  }();
-  std::unique_ptr<Engine> engine;
 };
 
 } // namespace

@@ -1,20 +1,12 @@
 // /v1/chat/completions, whole and as a stream.
 #include <gtest/gtest.h>
 
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 
 namespace inf::test {
 namespace {
 
 using nlohmann::json;
-
-json chat(const json &more = json::object()) {
-  json body = {{"model", "tiny"},
-               {"messages", {{{"role", "user"}, {"content", "Hello"}}}},
-               {"max_tokens", 200}};
-  body.update(more);
-  return body;
-}
 
 const json weatherTool = {
     {"type", "function"},
@@ -56,14 +48,10 @@ Joined joinedOf(const ClientResponse &response) {
   return joined;
 }
 
-std::string promptText(const TestServer &server) {
-  return smallTokenizer().decode(server.service.requests().at(0).prompt);
-}
-
 TEST(Chat, ReasoningAndContentAreApartAndWithoutMarkers) {
   TestServer server;
   server.script("<|channel|>let me think<|message|>four 日本<|return|>");
-  const json answer = server.json("/v1/chat/completions", chat());
+  const json answer = server.json("/v1/chat/completions", chatRequest());
   const json &message = answer["choices"][0]["message"];
   EXPECT_EQ(message["content"], "four 日本");
   EXPECT_EQ(message["reasoning_content"], "let me think");
@@ -76,8 +64,9 @@ TEST(Chat, ReasoningAndContentAreApartAndWithoutMarkers) {
 TEST(Chat, StreamJoinedEqualsWhole) {
   TestServer server;
   server.script("<|channel|>hm 🙂<|message|>yes 日本<|return|>");
-  const json whole = server.json("/v1/chat/completions", chat());
-  const Joined joined = joinedOf(server.post("/v1/chat/completions", chat({{"stream", true}})));
+  const json whole = server.json("/v1/chat/completions", chatRequest());
+  const Joined joined =
+      joinedOf(server.post("/v1/chat/completions", chatRequest({{"stream", true}})));
   EXPECT_EQ(joined.content, whole["choices"][0]["message"]["content"]);
   EXPECT_EQ(joined.reasoning, whole["choices"][0]["message"]["reasoning_content"]);
   EXPECT_EQ(joined.finish, "stop");
@@ -88,7 +77,7 @@ TEST(Chat, ACallIsReturnedWithItsNameAndArguments) {
   TestServer server;
   server.script("<|constrain|>get_weather\n{\"city\": \"Oslo\"}<|call|>");
   const json answer =
-      server.json("/v1/chat/completions", chat({{"tools", json::array({weatherTool})}}));
+      server.json("/v1/chat/completions", chatRequest({{"tools", json::array({weatherTool})}}));
   const json &choice = answer["choices"][0];
   ASSERT_EQ(choice["message"]["tool_calls"].size(), 1u);
   EXPECT_EQ(choice["message"]["tool_calls"][0]["function"]["name"], "get_weather");
@@ -100,8 +89,9 @@ TEST(Chat, ACallIsReturnedWithItsNameAndArguments) {
 TEST(Chat, AStreamedCallBeginsWithIdAndNameAndEmptyArguments) {
   TestServer server;
   server.script("<|constrain|>get_weather\n{\"city\": \"Oslo\"}<|call|>");
-  const Joined joined = joinedOf(server.post(
-      "/v1/chat/completions", chat({{"stream", true}, {"tools", json::array({weatherTool})}})));
+  const Joined joined =
+      joinedOf(server.post("/v1/chat/completions",
+                           chatRequest({{"stream", true}, {"tools", json::array({weatherTool})}})));
   ASSERT_EQ(joined.calls.size(), 1u);
   EXPECT_EQ(json::parse(joined.calls[0]["function"]["arguments"].get<std::string>())["city"],
             "Oslo");
@@ -116,7 +106,7 @@ TEST(Chat, BrokenArgumentsAreReturnedAsTheyAre) {
   TestServer server;
   server.script("<|constrain|>get_weather\n{\"city\": \"Oslo\"<|call|>");
   const json answer =
-      server.json("/v1/chat/completions", chat({{"tools", json::array({weatherTool})}}));
+      server.json("/v1/chat/completions", chatRequest({{"tools", json::array({weatherTool})}}));
   EXPECT_EQ(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"],
             "{\"city\": \"Oslo\"");
 }
@@ -126,9 +116,9 @@ TEST(Chat, WithoutParallelCallsTheAnswerEndsBeforeTheSecond) {
   const char *two = "<|constrain|>a\n{}<|constrain|>b\n{}<|constrain|>c\n{}<|call|>";
   server.script(two);
   const json tools = {{"tools", json::array({weatherTool})}};
-  const json all = server.json("/v1/chat/completions", chat(tools));
+  const json all = server.json("/v1/chat/completions", chatRequest(tools));
   EXPECT_EQ(all["choices"][0]["message"]["tool_calls"].size(), 3u);
-  json one = chat(tools);
+  json one = chatRequest(tools);
   one["parallel_tool_calls"] = false;
   const json cut = server.json("/v1/chat/completions", one);
   EXPECT_EQ(cut["choices"][0]["message"]["tool_calls"].size(), 1u);
@@ -142,7 +132,7 @@ TEST(Chat, ToolChoiceReachesTheFormat) {
   for (const json &choice : {json("none"), json("auto"), json("required"),
                              json{{"type", "function"}, {"function", {{"name", "get_weather"}}}}}) {
     TestServer fresh;
-    fresh.json("/v1/chat/completions", chat({{"tools", tools}, {"tool_choice", choice}}));
+    fresh.json("/v1/chat/completions", chatRequest({{"tools", tools}, {"tool_choice", choice}}));
     const std::string prompt = promptText(fresh);
     EXPECT_EQ(prompt.find("tool get_weather") != std::string::npos, choice != "none") << prompt;
     EXPECT_EQ(prompt.find("require []") != std::string::npos, choice == "required") << prompt;
@@ -152,7 +142,7 @@ TEST(Chat, ToolChoiceReachesTheFormat) {
 
 TEST(Chat, AToolsAnswerGetsTheNameOfItsCall) {
   TestServer server;
-  json body = chat();
+  json body = chatRequest();
   body["messages"] = json::parse(R"([
     {"role": "system", "content": [{"type": "text", "text": "be "}, {"type": "text", "text": "brief"}]},
     {"role": "user", "content": "w?"},
@@ -170,7 +160,7 @@ TEST(Chat, AToolsAnswerGetsTheNameOfItsCall) {
 TEST(Chat, StopStringsStopContentButNotReasoning) {
   TestServer server;
   server.script("<|channel|>END is near<|message|>it is the END of it<|return|>");
-  const json body = chat({{"stop", "END"}});
+  const json body = chatRequest({{"stop", "END"}});
   const json answer = server.json("/v1/chat/completions", body);
   EXPECT_EQ(answer["choices"][0]["message"]["reasoning_content"], "END is near");
   EXPECT_EQ(answer["choices"][0]["message"]["content"], "it is the ");
@@ -181,7 +171,7 @@ TEST(Chat, LogprobsListTheTokensOfTheContent) {
   TestServer server;
   server.script("<|channel|>think<|message|>four and 日本<|return|>");
   const json answer =
-      server.json("/v1/chat/completions", chat({{"logprobs", true}, {"top_logprobs", 2}}));
+      server.json("/v1/chat/completions", chatRequest({{"logprobs", true}, {"top_logprobs", 2}}));
   std::string bytes;
   for (const json &token : answer["choices"][0]["logprobs"]["content"]) {
     EXPECT_EQ(token["logprob"], -0.25);
@@ -195,7 +185,7 @@ TEST(Chat, LogprobsListTheTokensOfTheContent) {
 TEST(Chat, AReasoningBudgetForcesTheWayOut) {
   TestServer server;
   server.script("<|channel|>one two three four five six<|return|>");
-  const json answer = server.json("/v1/chat/completions", chat({{"reasoning_budget", 3}}));
+  const json answer = server.json("/v1/chat/completions", chatRequest({{"reasoning_budget", 3}}));
   // The script's rest comes behind the forced tokens: it is content now.
   EXPECT_LE(answer["usage"]["completion_tokens_details"]["reasoning_tokens"], 5);
   EXPECT_NE(answer["choices"][0]["message"]["content"], "");
@@ -207,7 +197,7 @@ TEST(Chat, AReasoningBudgetForcesTheWayOut) {
 TEST(Chat, LengthIsSaidWhenTokensRanOut) {
   TestServer server;
   server.script("<|channel|>one two three four five six<|return|>");
-  const json answer = server.json("/v1/chat/completions", chat({{"max_tokens", 3}}));
+  const json answer = server.json("/v1/chat/completions", chatRequest({{"max_tokens", 3}}));
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "length");
   EXPECT_EQ(answer["usage"]["completion_tokens"], 3);
 }
@@ -219,7 +209,7 @@ TEST(Chat, ChoicesOfAStreamAreApart) {
         server.format.ids("choice " + std::to_string(request.sampling.seed) + "<|return|>")};
   });
   const ClientResponse response =
-      server.post("/v1/chat/completions", chat({{"stream", true}, {"n", 3}, {"seed", 0}}));
+      server.post("/v1/chat/completions", chatRequest({{"stream", true}, {"n", 3}, {"seed", 0}}));
   std::string texts[3];
   int finishes = 0;
   for (const std::string &event : eventsOf(response.body))
@@ -237,8 +227,9 @@ TEST(Chat, ChoicesOfAStreamAreApart) {
 
 TEST(Chat, WhatIsIgnoredIsSaid) {
   TestServer server;
-  const ClientResponse response = server.post(
-      "/v1/chat/completions", chat({{"user", "me"}, {"store", true}, {"metadata", {{"a", "b"}}}}));
+  const ClientResponse response =
+      server.post("/v1/chat/completions",
+                  chatRequest({{"user", "me"}, {"store", true}, {"metadata", {{"a", "b"}}}}));
   EXPECT_EQ(response.status, 200u) << response.body;
   EXPECT_EQ(response.field("x-inf-warning"),
             "user is ignored; store is ignored; metadata is ignored");

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "runtime/engine/Engine.h"
+#include "tests/runtime/engine/CachedRunner.h"
 #include "tests/runtime/server/TestServer.h"
 
 namespace inf::test {
@@ -19,40 +20,29 @@ constexpr milliseconds stepTime{5};
 constexpr uint32_t context = 2048;
 
 /// Says the same word for ever, a step at a time.
-class SlowRunner : public StepRunner {
+class SlowRunner : public CachedRunner {
 public:
-  SlowRunner() : word(*smallTokenizer().idOf("a")) {
-    group.struct_bytes = sizeof group;
-    group.block_tokens = 16;
-    group.block_bytes = 64;
+  SlowRunner() : CachedRunner(16, cacheOptions()), word(*smallTokenizer().idOf("a")) {}
+  RunnerFacts facts() const override {
+    return {uint32_t(smallTokenizer().vocabularySize()), context, 64, 8, {}};
+  }
+  void run(std::span<const PlannedRow> rows) override {
+    std::this_thread::sleep_for(stepTime);
+    beginStep();
+    for (const PlannedRow &row : rows)
+      finishRow(row, size_t(word));
+  }
+
+private:
+  static KvCacheOptions cacheOptions() {
     KvCacheOptions options;
     options.sequences = 4;
     options.context = context;
     options.maxRows = 64;
     options.prefixes = true;
-    cache.emplace(std::span(&group, 1), options);
+    return options;
   }
-  RunnerFacts facts() const override {
-    return {uint32_t(smallTokenizer().vocabularySize()), context, 64, 8, {}};
-  }
-  KvCache &kv() override { return *cache; }
-  void run(std::span<const PlannedRow> rows) override {
-    std::this_thread::sleep_for(stepTime);
-    outputs.clear();
-    for (const PlannedRow &row : rows) {
-      cache->append(row.slot, {&row.token, 1});
-      cache->commit(row.slot, cache->position(row.slot));
-      if (row.output)
-        outputs.emplace_back(facts().vocabulary, 0.0f)[size_t(word)] = 1;
-    }
-  }
-  std::span<const float> logits(uint32_t output) const override { return outputs.at(output); }
-
-private:
   const int32_t word;
-  inf_kv_group group = {};
-  std::optional<KvCache> cache;
-  std::vector<std::vector<float>> outputs;
 };
 
 class ServedEngine : public testing::Test {

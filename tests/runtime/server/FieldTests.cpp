@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 
 namespace inf::test {
 namespace {
@@ -12,53 +12,37 @@ using std::chrono::milliseconds;
 
 constexpr const char *chatPath = "/v1/chat/completions";
 
-json chat(const json &more = json::object()) {
-  json body = {{"model", "tiny"}, {"messages", {{{"role", "user"}, {"content", "Hello"}}}}};
-  body.update(more);
-  return body;
-}
-
-json response(const json &more = json::object()) {
-  json body = {{"model", "tiny"}, {"input", "Hello"}};
-  body.update(more);
-  return body;
-}
-
 std::string warningOf(const ClientResponse &answer) {
   EXPECT_EQ(answer.status, 200u) << answer.body;
   return answer.field("x-inf-warning");
 }
 
-std::string promptText(const TestServer &server, size_t request = 0) {
-  return smallTokenizer().decode(server.service.requests().at(request).prompt);
-}
-
 TEST(Fields, WhatDoesNothingIsNamed) {
   TestServer server;
-  json named = chat();
+  json named = chatRequest();
   named["messages"][0]["name"] = "Ann";
   named["messages"].push_back({{"role", "assistant"}, {"content", "x"}, {"refusal", "no"}});
   named["messages"].push_back({{"role", "user"}, {"content", "y"}, {"name", "Ann"}});
   EXPECT_EQ(warningOf(server.post(chatPath, named)),
             "messages[].name is ignored; messages[].refusal is ignored");
-  EXPECT_EQ(
-      warningOf(server.post(
-          chatPath, chat({{"stream", true}, {"stream_options", {{"include_obfuscation", true}}}}))),
-      "stream_options.include_obfuscation is ignored");
+  EXPECT_EQ(warningOf(server.post(
+                chatPath, chatRequest({{"stream", true},
+                                       {"stream_options", {{"include_obfuscation", true}}}}))),
+            "stream_options.include_obfuscation is ignored");
   const json items = {
       {{"type", "reasoning"}, {"summary", {{{"text", "x"}}}}, {"encrypted_content", "abc"}},
       {{"role", "user"}, {"content", "y"}, {"id", "msg_1"}, {"status", "completed"}}};
-  EXPECT_EQ(warningOf(server.post("/v1/responses", response({{"input", items}}))),
+  EXPECT_EQ(warningOf(server.post("/v1/responses", responseRequest({{"input", items}}))),
             "input[].summary is ignored; input[].encrypted_content is ignored");
 }
 
 TEST(Fields, WhatWouldChangeTheAnswerIsRefused) {
   TestServer server;
   const std::pair<const char *, json> asked[] = {
-      {chatPath, chat({{"skip_special_tokens", false}})},
-      {"/v1/responses", response({{"skip_special_tokens", false}})},
-      {"/v1/responses", response({{"return_token_ids", true}})},
-      {"/v1/responses", response({{"include", {"file_search_call.results"}}})}};
+      {chatPath, chatRequest({{"skip_special_tokens", false}})},
+      {"/v1/responses", responseRequest({{"skip_special_tokens", false}})},
+      {"/v1/responses", responseRequest({{"return_token_ids", true}})},
+      {"/v1/responses", responseRequest({{"include", {"file_search_call.results"}}})}};
   for (const auto &[path, body] : asked) {
     const ClientResponse refused = server.post(path, body);
     EXPECT_EQ(refused.status, 400u) << body;
@@ -68,7 +52,7 @@ TEST(Fields, WhatWouldChangeTheAnswerIsRefused) {
 
 TEST(Fields, ReasoningMayComeUnderBothNames) {
   TestServer server;
-  json body = chat();
+  json body = chatRequest();
   body["messages"].push_back(
       {{"role", "assistant"}, {"content", "x"}, {"reasoning_content", "hm"}, {"reasoning", "hm"}});
   EXPECT_EQ(server.post(chatPath, body).status, 200u);
@@ -80,7 +64,7 @@ TEST(Fields, ReasoningMayComeUnderBothNames) {
 
 TEST(Fields, AToolsAnswerWithTheNameOfAnotherCallIsRefused) {
   TestServer server;
-  json body = chat();
+  json body = chatRequest();
   body["messages"] = json::parse(R"([{"role": "user", "content": "w?"},
     {"role": "assistant", "content": null, "tool_calls": [
       {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
@@ -94,12 +78,14 @@ TEST(Fields, LongFieldsAreNotRepeatedInEveryEvent) {
   TestServer server;
   const std::string longText(100'000, 'x');
   const json tools = {{{"type", "function"}, {"name", "f"}, {"description", longText}}};
-  const ClientResponse answer = server.post(
-      "/v1/responses", response({{"tools", tools}, {"tool_choice", "none"}, {"stream", true}}));
+  const ClientResponse answer =
+      server.post("/v1/responses",
+                  responseRequest({{"tools", tools}, {"tool_choice", "none"}, {"stream", true}}));
   EXPECT_EQ(warningOf(answer), "tools is too long to be repeated in the response");
   EXPECT_LT(answer.body.size(), 50'000u);
-  EXPECT_EQ(server.post("/v1/responses", response({{"metadata", {{"a", longText}}}})).status, 400u);
-  EXPECT_EQ(json::parse(server.post("/v1/responses", response({{"metadata", {{"a", "b"}}}}))
+  EXPECT_EQ(server.post("/v1/responses", responseRequest({{"metadata", {{"a", longText}}}})).status,
+            400u);
+  EXPECT_EQ(json::parse(server.post("/v1/responses", responseRequest({{"metadata", {{"a", "b"}}}}))
                             .body)["metadata"]["a"],
             "b");
 }
@@ -107,7 +93,8 @@ TEST(Fields, LongFieldsAreNotRepeatedInEveryEvent) {
 TEST(Fields, ResponsesHaveLogprobsWhenTheyAreIncluded) {
   TestServer server;
   server.script("<|channel|>hm<|message|>one two 日本<|return|>");
-  const json with = response({{"include", {"message.output_text.logprobs"}}, {"top_logprobs", 2}});
+  const json with =
+      responseRequest({{"include", {"message.output_text.logprobs"}}, {"top_logprobs", 2}});
   const json whole = server.json("/v1/responses", with);
   const json &logprobs = whole["output"][1]["content"][0]["logprobs"];
   std::string bytes;
@@ -131,9 +118,9 @@ TEST(Fields, ResponsesHaveLogprobsWhenTheyAreIncluded) {
     }
   }
   EXPECT_EQ(streamed, logprobs);
-  EXPECT_TRUE(
-      server.json("/v1/responses", response())["output"][1]["content"][0]["logprobs"].empty());
-  EXPECT_EQ(server.post("/v1/responses", response({{"top_logprobs", 2}})).status, 400u);
+  EXPECT_TRUE(server.json("/v1/responses", responseRequest())["output"][1]["content"][0]["logprobs"]
+                  .empty());
+  EXPECT_EQ(server.post("/v1/responses", responseRequest({{"top_logprobs", 2}})).status, 400u);
 }
 
 TEST(Limits, MemoryForFewerTokensThanTheContextIsSaidAndKept) {
@@ -153,7 +140,7 @@ TEST(Limits, MemoryForFewerTokensThanTheContextIsSaidAndKept) {
   json items = json::array();
   for (int i = 0; i < 40; ++i)
     items.push_back({{"role", "user"}, {"content", "question number " + std::to_string(i)}});
-  server.json("/v1/responses", response({{"input", items}, {"truncation", "auto"}}));
+  server.json("/v1/responses", responseRequest({{"input", items}, {"truncation", "auto"}}));
   EXPECT_LE(server.service.requests().at(1).prompt.size(), 50u);
   EXPECT_NE(promptText(server, 1).find("number 39"), std::string::npos);
 }
@@ -167,7 +154,7 @@ TEST(Truncation, ALongHistoryIsNotRenderedAgainAndAgain) {
   }
   items.push_back({{"role", "user"}, {"content", "the last one"}});
   const json answer =
-      server.json("/v1/responses", response({{"input", items}, {"truncation", "auto"}}));
+      server.json("/v1/responses", responseRequest({{"input", items}, {"truncation", "auto"}}));
   EXPECT_EQ(answer["dropped_messages"], 800);
   EXPECT_NE(promptText(server).find("the last one"), std::string::npos);
   EXPECT_LT(server.format.renderedBytes(), 200'000u) << "4 MB each time";
@@ -182,7 +169,7 @@ TEST(Deadline, CountsFromTheRequestsArrival) {
   // The reading thread is busy for longer than that: those behind have waited all their time.
   server.format.delay = milliseconds(400);
   HttpClient first(server.port()), second(server.port());
-  first.request("POST", chatPath, chat().dump());
+  first.request("POST", chatPath, chatRequest().dump());
   while (server.format.rendered() == 0)
     std::this_thread::sleep_for(milliseconds(1));
   second.request("POST", "/v1/completions", R"({"model": "tiny", "prompt": "a"})");
@@ -200,10 +187,10 @@ TEST(Metrics, RefusalsOfTheReadersQueueCount) {
   TestServer server(options);
   server.format.delay = milliseconds(300);
   HttpClient first(server.port()), second(server.port());
-  first.request("POST", chatPath, chat().dump());
+  first.request("POST", chatPath, chatRequest().dump());
   while (server.format.rendered() == 0)
     std::this_thread::sleep_for(milliseconds(1));
-  second.request("POST", chatPath, chat().dump());
+  second.request("POST", chatPath, chatRequest().dump());
   ClientResponse third;
   for (int i = 0; i < 200 && third.status != 429; ++i) // once the second one waits
     third = server.post("/v1/completions", {{"model", "other"}, {"prompt", "a"}});

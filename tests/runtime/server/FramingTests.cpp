@@ -1,15 +1,13 @@
 // What is said of a request before, or instead of, answering it; and bursts to those who read.
 #include <gtest/gtest.h>
 
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 
 namespace inf::test {
 namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
-
-const json plain = {{"model", "tiny"}, {"prompt", "a"}, {"max_tokens", 400}};
 
 ClientResponse answerTo(TestServer &server, const std::string &bytes) {
   HttpClient client(server.port());
@@ -86,7 +84,7 @@ TEST(Framing, WhoMayNotAskIsToldBeforeTheBodyIsRead) {
   EXPECT_EQ(noKey.field("x-request-id").size(), 16u);
   EXPECT_EQ(post("/v1/nowhere", key).status, 404u);
   EXPECT_EQ(post("/v1/models", key).status, 405u);
-  EXPECT_EQ(post("/v1/completions", key + "Content-Type: text/plain\r\n").status, 415u);
+  EXPECT_EQ(post("/v1/completions", key + "Content-Type: text/plainRequest\r\n").status, 415u);
   EXPECT_EQ(post("/health", "").status, 405u);
   // Nor does a client that asks first have to send it.
   EXPECT_EQ(post("/v1/completions", "Expect: 100-continue\r\n").status, 401u);
@@ -103,11 +101,12 @@ TEST(Framing, BodiesOfAllConnectionsTogetherAreBounded) {
   HttpClient holder(server.port());
   holder.send(head + std::string(60'000, ' '));   // and waits
   std::this_thread::sleep_for(milliseconds(300)); // until the holder's part has been read
-  const std::string body = plain.dump() + std::string(80'000 - plain.dump().size(), ' ');
+  const std::string body =
+      plainRequest.dump() + std::string(80'000 - plainRequest.dump().size(), ' ');
   const std::string refused = answerTo(server, head + body).body;
   ASSERT_NE(refused, "");
   EXPECT_EQ(json::parse(refused)["error"]["code"], "overloaded");
-  EXPECT_EQ(server.post("/v1/completions", plain).status, 200u) << "small ones go on";
+  EXPECT_EQ(server.post("/v1/completions", plainRequest).status, 200u) << "small ones go on";
   holder.close();
   unsigned status = 0;
   for (int i = 0; i < 500 && status != 200; ++i) { // what it held is given back
@@ -186,7 +185,7 @@ TEST(Burst, AReaderSlowerThanTheModelIsCutOffInTime) {
     text += " word";
   server.script(text);
   HttpClient client(server.port(), 4096);
-  json body = plain;
+  json body = plainRequest;
   body.update({{"stream", true}, {"max_tokens", 500'000}, {"n", 4}});
   client.request("POST", "/v1/completions", body.dump());
   while (server.service.requests().empty())

@@ -1,15 +1,13 @@
 // Keys, web pages, health, metrics, logs, and the end.
 #include <gtest/gtest.h>
 
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 
 namespace inf::test {
 namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
-
-const json plain = {{"model", "tiny"}, {"prompt", "a"}, {"max_tokens", 400}};
 
 TEST(Keys, OnlyTheirHoldersMayAsk) {
   TestServerOptions options;
@@ -34,8 +32,8 @@ TEST(Keys, PrefixesAreSharedWithinAKeyOnly) {
   TestServerOptions options;
   options.api.keys = {"one", "two"};
   TestServer server(options);
-  server.post("/v1/completions", plain, "Authorization: Bearer one\r\n");
-  server.post("/v1/completions", plain, "Authorization: Bearer two\r\n");
+  server.post("/v1/completions", plainRequest, "Authorization: Bearer one\r\n");
+  server.post("/v1/completions", plainRequest, "Authorization: Bearer two\r\n");
   const std::vector<CompletionRequest> asked = server.service.requests();
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_NE(asked[0].tenant, asked[1].tenant);
@@ -66,7 +64,7 @@ TEST(Health, ReadyEndsWithDrainingAndLiveDoesNot) {
   EXPECT_EQ(server.get("/health/ready").status, 503u);
   EXPECT_EQ(server.get("/health").status, 503u);
   EXPECT_EQ(server.get("/health/live").status, 200u);
-  const ClientResponse refused = server.post("/v1/completions", plain);
+  const ClientResponse refused = server.post("/v1/completions", plainRequest);
   EXPECT_EQ(refused.status, 503u);
   EXPECT_EQ(json::parse(refused.body)["error"]["code"], "shutting_down");
   EXPECT_EQ(refused.field("Retry-After"), "1");
@@ -76,7 +74,7 @@ TEST(Drain, AnswersThatRunAreFinished) {
   TestServer server;
   server.script("one two three<|return|>", {.perToken = milliseconds(20)});
   HttpClient client(server.port());
-  client.request("POST", "/v1/completions", plain.dump());
+  client.request("POST", "/v1/completions", plainRequest.dump());
   while (server.service.requests().empty())
     std::this_thread::sleep_for(milliseconds(1));
   server.api->startDraining();
@@ -94,10 +92,10 @@ TEST(Drain, AnswersThatTakeLongerThanTheGraceEndWithAnError) {
   for (int i = 0; i < 300; ++i)
     text += " word";
   server.script(text, {.perToken = milliseconds(20)});
-  json streaming = plain;
+  json streaming = plainRequest;
   streaming["stream"] = true;
   HttpClient whole(server.port()), stream(server.port());
-  whole.request("POST", "/v1/completions", plain.dump());
+  whole.request("POST", "/v1/completions", plainRequest.dump());
   stream.request("POST", "/v1/completions", streaming.dump());
   ASSERT_TRUE(stream.readUntil("data: "));
   while (server.service.requests().size() < 2)
@@ -111,11 +109,11 @@ TEST(Drain, AnswersThatTakeLongerThanTheGraceEndWithAnError) {
 
 TEST(Metrics, CountWhatHappened) {
   TestServer server;
-  server.json("/v1/completions", plain);
+  server.json("/v1/completions", plainRequest);
   server.get("/nowhere/at/all");
   const ClientResponse response = server.get("/metrics");
   EXPECT_EQ(response.status, 200u);
-  EXPECT_EQ(response.field("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(response.field("Content-Type"), "text/plainRequest; version=0.0.4; charset=utf-8");
   const auto has = [&](const std::string &line) {
     return response.body.find("\n" + line + "\n") != std::string::npos;
   };
@@ -130,7 +128,7 @@ TEST(Metrics, CountWhatHappened) {
 
 TEST(Log, SaysWhatWasAskedButNotWhatWasSaid) {
   TestServer server;
-  server.json("/v1/completions", plain);
+  server.json("/v1/completions", plainRequest);
   for (int i = 0; i < 1000 && server.log().empty(); ++i)
     std::this_thread::sleep_for(milliseconds(1));
   ASSERT_EQ(server.log().size(), 1u);
@@ -145,7 +143,7 @@ TEST(Log, AClientThatLeftIsMarked) {
   TestServer server;
   server.script("one two three", {.prefill = milliseconds(30'000)});
   HttpClient client(server.port());
-  client.request("POST", "/v1/completions", plain.dump());
+  client.request("POST", "/v1/completions", plainRequest.dump());
   while (server.service.requests().empty())
     std::this_thread::sleep_for(milliseconds(1));
   client.close();

@@ -1,27 +1,17 @@
 // /v1/responses, whole and as a stream.
 #include <gtest/gtest.h>
 
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 
 namespace inf::test {
 namespace {
 
 using nlohmann::json;
 
-json ask(const json &more = json::object()) {
-  json body = {{"model", "tiny"}, {"input", "Hello"}};
-  body.update(more);
-  return body;
-}
-
-std::string promptText(const TestServer &server) {
-  return smallTokenizer().decode(server.service.requests().at(0).prompt);
-}
-
 TEST(Responses, ItemsComeInTheOrderGenerated) {
   TestServer server;
   server.script("<|channel|>hm<|message|>Let me see.<|constrain|>f\n{\"a\": 1}<|call|>");
-  const json answer = server.json("/v1/responses", ask({{"max_output_tokens", 100}}));
+  const json answer = server.json("/v1/responses", responseRequest({{"max_output_tokens", 100}}));
   EXPECT_EQ(answer["object"], "response");
   EXPECT_EQ(answer["status"], "completed");
   const json &output = answer["output"];
@@ -41,7 +31,7 @@ TEST(Responses, ItemsComeInTheOrderGenerated) {
 TEST(Responses, AnAnswerCutShortIsIncomplete) {
   TestServer server;
   server.script("one two three four five<|return|>");
-  const json answer = server.json("/v1/responses", ask({{"max_output_tokens", 2}}));
+  const json answer = server.json("/v1/responses", responseRequest({{"max_output_tokens", 2}}));
   EXPECT_EQ(answer["status"], "incomplete");
   EXPECT_EQ(answer["incomplete_details"]["reason"], "max_output_tokens");
 }
@@ -49,7 +39,7 @@ TEST(Responses, AnAnswerCutShortIsIncomplete) {
 TEST(Responses, EventsCountUpAndJoinToTheWhole) {
   TestServer server;
   server.script("<|channel|>hm 🙂<|message|>Let me see.<|constrain|>f\n{\"a\": 1}<|call|>");
-  const ClientResponse response = server.post("/v1/responses", ask({{"stream", true}}));
+  const ClientResponse response = server.post("/v1/responses", responseRequest({{"stream", true}}));
   std::vector<json> events;
   for (const std::string &text : eventsOf(response.body))
     events.push_back(json::parse(text));
@@ -79,7 +69,7 @@ TEST(Responses, EventsCountUpAndJoinToTheWhole) {
 TEST(Responses, EveryItemIsOpenedAndClosedOnce) {
   TestServer server;
   server.script("<|channel|>hm<|message|>yes<|return|>");
-  const ClientResponse response = server.post("/v1/responses", ask({{"stream", true}}));
+  const ClientResponse response = server.post("/v1/responses", responseRequest({{"stream", true}}));
   std::vector<std::string> types;
   for (const std::string &text : eventsOf(response.body))
     types.push_back(json::parse(text)["type"]);
@@ -99,7 +89,7 @@ TEST(Responses, EveryItemIsOpenedAndClosedOnce) {
 
 TEST(Responses, ItemsBecomeMessages) {
   TestServer server;
-  json body = ask({{"instructions", "be brief"}});
+  json body = responseRequest({{"instructions", "be brief"}});
   body["input"] = json::parse(R"([
     {"role": "user", "content": "w?"},
     {"type": "reasoning", "id": "rs_1", "summary": [],
@@ -124,7 +114,7 @@ TEST(Responses, TruncationDropsTheOldestTurnsWholeAndSaysSo) {
     items.push_back({{"role", "assistant"}, {"content", "an answer of some length, yes"}});
   }
   items.push_back({{"role", "user"}, {"content", "the last one"}});
-  json body = ask({{"input", items}, {"max_output_tokens", 50}});
+  json body = responseRequest({{"input", items}, {"max_output_tokens", 50}});
   const ClientResponse refused = server.post("/v1/responses", body);
   EXPECT_EQ(refused.status, 400u);
   EXPECT_EQ(json::parse(refused.body)["error"]["code"], "context_length_exceeded");

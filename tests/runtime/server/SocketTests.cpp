@@ -1,7 +1,7 @@
 // HTTP itself, over real sockets: what clients do wrong, slowly, or all at once.
 #include <gtest/gtest.h>
 
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 
 namespace inf::test {
 namespace {
@@ -9,13 +9,11 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-const json plain = {{"model", "tiny"}, {"prompt", "a"}, {"max_tokens", 400}};
-
 TEST(Socket, AConnectionIsUsedAgain) {
   TestServer server;
   HttpClient client(server.port());
   for (int i = 0; i < 3; ++i) {
-    client.request("POST", "/v1/completions", plain.dump());
+    client.request("POST", "/v1/completions", plainRequest.dump());
     EXPECT_EQ(client.response().status, 200u);
   }
   EXPECT_EQ(server.http->counters().accepted, 1u);
@@ -24,7 +22,7 @@ TEST(Socket, AConnectionIsUsedAgain) {
 TEST(Socket, AStreamLeavesItsConnectionUsable) {
   TestServer server;
   HttpClient client(server.port());
-  json body = plain;
+  json body = plainRequest;
   body["stream"] = true;
   for (int i = 0; i < 3; ++i) {
     client.request("POST", "/v1/completions", body.dump());
@@ -42,7 +40,7 @@ TEST(Socket, PipelinedRequestsAreAnsweredInOrder) {
   HttpClient client(server.port());
   std::string all;
   for (int i = 0; i < 5; ++i) {
-    json body = plain;
+    json body = plainRequest;
     body["seed"] = i;
     const std::string text = body.dump();
     all += "POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
@@ -57,7 +55,7 @@ TEST(Socket, PipelinedRequestsAreAnsweredInOrder) {
 TEST(Socket, ARequestMayComeByteByByte) {
   TestServer server;
   HttpClient client(server.port());
-  const std::string body = plain.dump();
+  const std::string body = plainRequest.dump();
   const std::string request = "POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Type: "
                               "application/json\r\nContent-Length: " +
                               std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -69,7 +67,7 @@ TEST(Socket, ARequestMayComeByteByByte) {
 TEST(Socket, AChunkedBodyIsRead) {
   TestServer server;
   HttpClient client(server.port());
-  const std::string body = plain.dump();
+  const std::string body = plainRequest.dump();
   client.send("POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
               "Transfer-Encoding: chunked\r\n\r\n");
   client.send(formatChunk(body.substr(0, 7)) + formatChunk(body.substr(7)) +
@@ -80,7 +78,7 @@ TEST(Socket, AChunkedBodyIsRead) {
 TEST(Socket, AClientThatExpectsContinueGetsIt) {
   TestServer server;
   HttpClient client(server.port());
-  const std::string body = plain.dump();
+  const std::string body = plainRequest.dump();
   client.send("POST /v1/completions HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
               "Expect: 100-continue\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n");
@@ -92,7 +90,7 @@ TEST(Socket, AClientThatExpectsContinueGetsIt) {
 TEST(Socket, AnOldClientGetsAStreamThatEndsWithTheConnection) {
   TestServer server;
   HttpClient client(server.port());
-  json body = plain;
+  json body = plainRequest;
   body["stream"] = true;
   const std::string text = body.dump();
   client.send("POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\n"
@@ -208,7 +206,7 @@ TEST(Socket, AReaderThatNeverReadsIsCutOffAtTheQueueLimitAndCancelled) {
     text += " word";
   server.script(text);
   HttpClient client(server.port(), 4096);
-  json body = plain;
+  json body = plainRequest;
   body["stream"] = true;
   body["max_tokens"] = 500'000;
   client.request("POST", "/v1/completions", body.dump());
@@ -255,7 +253,7 @@ TEST(Socket, AClientThatPipelinesWithoutEndIsNotReadWithoutEnd) {
   TestServer server;
   server.script("one", {.prefill = milliseconds(1'000)});
   HttpClient client(server.port());
-  client.request("POST", "/v1/completions", plain.dump());
+  client.request("POST", "/v1/completions", plainRequest.dump());
   const std::string flood(64 << 20, 'x');
   std::thread sender([&] { client.trySend(flood); });
   EXPECT_EQ(client.response().status, 200u);

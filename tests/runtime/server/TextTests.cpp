@@ -2,21 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/runtime/chat/ByteTokenizer.h"
-#include "tests/runtime/server/TestServer.h"
+#include "tests/runtime/server/Requests.h"
 #include "tests/runtime/tokenizer/TestFiles.h"
 
 namespace inf::test {
 namespace {
 
 using nlohmann::json;
-
-json chat(const json &more = json::object()) {
-  json body = {{"model", "tiny"},
-               {"messages", {{{"role", "user"}, {"content", "Hello"}}}},
-               {"max_tokens", 200}};
-  body.update(more);
-  return body;
-}
 
 /// A server that speaks a real format of marks over a vocabulary of bytes.
 struct MarkedServer {
@@ -39,7 +31,7 @@ TEST(RealFormat, AnAnswerThatEndsByItsStopTokenHasNoWarning) {
   for (const char *name : {"chatml", "qwen3"}) {
     MarkedServer marked(name);
     marked.server->script("Hello.<|im_end|>");
-    const json answer = marked.server->json("/v1/chat/completions", chat());
+    const json answer = marked.server->json("/v1/chat/completions", chatRequest());
     EXPECT_EQ(answer["choices"][0]["message"]["content"], "Hello.");
     EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
     EXPECT_FALSE(answer["choices"][0].contains("warning")) << answer;
@@ -50,7 +42,8 @@ TEST(RealFormat, AnAnswerThatEndsByItsStopTokenHasNoWarning) {
 TEST(RealFormat, ALineFeedAtTheEndKeepsItsLogprob) {
   MarkedServer marked("chatml");
   marked.server->script("Hi\n<|im_end|>");
-  const json answer = marked.server->json("/v1/chat/completions", chat({{"logprobs", true}}));
+  const json answer =
+      marked.server->json("/v1/chat/completions", chatRequest({{"logprobs", true}}));
   EXPECT_EQ(answer["choices"][0]["message"]["content"], "Hi\n");
   std::string joined;
   for (const json &token : answer["choices"][0]["logprobs"]["content"])
@@ -60,7 +53,7 @@ TEST(RealFormat, ALineFeedAtTheEndKeepsItsLogprob) {
 
 TEST(RealFormat, WithIgnoreEosTheFormatsStopTokensDoNotStop) {
   MarkedServer marked("chatml");
-  marked.server->json("/v1/chat/completions", chat({{"ignore_eos", true}}));
+  marked.server->json("/v1/chat/completions", chatRequest({{"ignore_eos", true}}));
   marked.server->json("/v1/responses", {{"model", "tiny"}, {"input", "a"}, {"ignore_eos", true}});
   for (const CompletionRequest &request : marked.server->service.requests()) {
     EXPECT_TRUE(request.ignoreEos);
@@ -73,7 +66,7 @@ TEST(RealFormat, ACallThatEndsByAStopTokenIsWhole) {
   marked.server->script("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>"
                         "<|im_end|>");
   const json tools = {{{"type", "function"}, {"function", {{"name", "f"}}}}};
-  const json answer = marked.server->json("/v1/chat/completions", chat({{"tools", tools}}));
+  const json answer = marked.server->json("/v1/chat/completions", chatRequest({{"tools", tools}}));
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "tool_calls");
   EXPECT_FALSE(answer["choices"][0].contains("warning")) << answer;
 }
@@ -81,11 +74,11 @@ TEST(RealFormat, ACallThatEndsByAStopTokenIsWhole) {
 TEST(Reasoning, TwoMessagesOfItDoNotRunIntoEachOther) {
   TestServer server;
   server.script("<|channel|>first<|end|><|message|><|channel|>second<|message|>yes<|return|>");
-  const json whole = server.json("/v1/chat/completions", chat());
+  const json whole = server.json("/v1/chat/completions", chatRequest());
   EXPECT_EQ(whole["choices"][0]["message"]["reasoning_content"], "first\n\nsecond");
   std::string streamed;
   for (const std::string &event :
-       eventsOf(server.post("/v1/chat/completions", chat({{"stream", true}})).body))
+       eventsOf(server.post("/v1/chat/completions", chatRequest({{"stream", true}})).body))
     if (event != "[DONE]") {
       const json chunk = json::parse(event);
       streamed += chunk["choices"][0]["delta"].value("reasoning_content", "");

@@ -236,6 +236,42 @@ TEST(ThreadPool, ThreadsAreBoundAndTheCallerIsSetFreeAfter) {
   EXPECT_EQ(currentAffinity(), mask);
 }
 
+/// As another program does that takes a CPU away.
+TEST(ThreadPool, AThreadThatIsLongWaitedForLetsTheOthersRunElsewhereForAWhile) {
+  const std::optional<CpuList> mask = currentAffinity();
+  ASSERT_TRUE(mask.has_value());
+  if (mask->size() < 2)
+    GTEST_SKIP() << "needs two CPUs";
+  const CpuList cpus(mask->begin(), mask->begin() + 2);
+  ThreadPool pool(2, cpus);
+  // Where thread 0 may run after it has waited for the other twice.
+  const auto placeAfterWaiting = [&](std::chrono::microseconds first) {
+    CpuList seen;
+    runBody(pool, [&](unsigned thread) {
+      for (const auto wait : {first, std::chrono::microseconds(200)}) {
+        if (thread == 1)
+          std::this_thread::sleep_for(wait);
+        pool.barrier(thread);
+      }
+      if (thread == 0)
+        seen = currentAffinity().value_or(CpuList());
+    });
+    return seen;
+  };
+  // Again until it is so: what else runs here can make thread 0 the late one, or disturb as well.
+  const auto comesTo = [&](const CpuList &expected, std::chrono::microseconds first) {
+    const auto end = Clock::now() + std::chrono::seconds(60);
+    while (placeAfterWaiting(first) != expected) {
+      if (Clock::now() > end)
+        return false;
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    return true;
+  };
+  EXPECT_TRUE(comesTo(cpus, milliseconds(20)));
+  EXPECT_TRUE(comesTo({cpus[0]}, std::chrono::microseconds(200)));
+}
+
 TEST(ThreadPool, MoreThreadsThanCpusShareThemAll) {
   const std::optional<CpuList> mask = currentAffinity();
   ASSERT_TRUE(mask);

@@ -118,10 +118,17 @@ TEST(HostileJson, RandomlyDamagedFilesNeverCrash) {
   }
 }
 
+/// Of a value that is not implemented: says what would be, and what to do without it.
+std::string refusalAt(const char *pointer, const Json &value) {
+  const std::string text =
+      refusalAfter([&](Json &json) { json[Json::json_pointer(pointer)] = value; });
+  EXPECT_THAT(text, HasSubstr("expected ")) << pointer;
+  EXPECT_THAT(text, HasSubstr("not implemented. Compile with --no-tokenizer")) << pointer;
+  return text;
+}
+
 TEST(HostileJson, TypesThatAreNotImplementedAreNamed) {
-  auto at = [](const char *pointer, Json value) {
-    return refusalAfter([&](Json &json) { json[Json::json_pointer(pointer)] = value; });
-  };
+  const auto at = refusalAt;
   EXPECT_THAT(at("/model/type", "Unigram"), HasSubstr("model.type is \"Unigram\""));
   EXPECT_THAT(at("/normalizer", {{"type", "Precompiled"}}),
               HasSubstr("normalizer.type is \"Precompiled\""));
@@ -140,9 +147,7 @@ TEST(HostileJson, TypesThatAreNotImplementedAreNamed) {
 }
 
 TEST(HostileJson, OptionsThatAreNotImplementedAreNamed) {
-  auto at = [](const char *pointer, Json value) {
-    return refusalAfter([&](Json &json) { json[Json::json_pointer(pointer)] = value; });
-  };
+  const auto at = refusalAt;
   EXPECT_THAT(at("/model/dropout", 0.1), HasSubstr("model.dropout"));
   EXPECT_THAT(at("/model/continuing_subword_prefix", "##"),
               HasSubstr("model.continuing_subword_prefix"));

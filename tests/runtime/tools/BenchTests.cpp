@@ -48,6 +48,8 @@ TEST_F(BenchCommand, jsonHasARunForEachEntryOfTheListsAndTheSameHashesEveryTime)
   const Json a = json(arguments), b = json(arguments);
   EXPECT_EQ(a["threads"], 2);
   EXPECT_EQ(a["repeat"], 2);
+  EXPECT_GT(a["load"]["verify_ms"], 0);
+  EXPECT_GT(a["load"]["map_ms"], 0);
   EXPECT_EQ(a["model"], "fake");
   EXPECT_EQ(a["build_id"], "99aabbccddeeff001122334455667788");
   ASSERT_EQ(a["runs"].size(), 6u);

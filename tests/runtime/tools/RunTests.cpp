@@ -15,6 +15,7 @@
 using namespace inf;
 using namespace inf::test;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -151,6 +152,13 @@ TEST_F(Run, theThreadsAreExplainedOnlyWhenAsked) {
   EXPECT_THAT(run({"--prompt", "a", "--max-tokens", "1"}).err, Not(HasSubstr(" threads: ")));
   EXPECT_THAT(run({"--prompt", "a", "--max-tokens", "1", "--verbose"}).err,
               HasSubstr(" threads: "));
+}
+
+TEST_F(Run, timeAndMemoryAreSplitOnlyWhenAsked) {
+  const std::string plain = run({"--prompt", "a", "--max-tokens", "1"}).err;
+  EXPECT_THAT(plain, Not(AnyOf(HasSubstr("address space"), HasSubstr("first token after"))));
+  EXPECT_THAT(run({"--prompt", "a", "--max-tokens", "1", "--verbose"}).err,
+              AllOf(HasSubstr("address space"), HasSubstr("first token after")));
 }
 
 TEST_F(Run, withoutATokenizerIdsStillWork) {

@@ -1,0 +1,137 @@
+// What a run takes: the address space that --verbose names, and the time until the first token.
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <regex>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/Models.h"
+#include "tests/runtime/format/TestSupport.h"
+
+using namespace inf;
+using namespace inf::test;
+using testing::ContainerEq;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// "infrun: what 12.3 unit: a 1.0, b 2.0" of stderr.
+struct Report {
+  double whole = 0;
+  Names names;
+  std::vector<double> parts;
+  double sum() const { return std::accumulate(parts.begin(), parts.end(), 0.0); }
+};
+
+Report reportOf(const Finished &finished, const std::string &what) {
+  Report report;
+  std::smatch line, part;
+  const std::regex wholeLine("infrun: " + what + R"( ([0-9.]+) M?[a-zB]+: (.*)\n)");
+  if (!std::regex_search(finished.err, line, wholeLine)) {
+    ADD_FAILURE() << "no line of " << what << " in: " << finished.err;
+    return report;
+  }
+  report.whole = std::stod(line[1]);
+  std::string rest = line[2];
+  const std::regex each(R"(([a-z][a-z ]*[a-z]) ([0-9.]+)( \([0-9.]+ GB/s\))?(, )?)");
+  for (; std::regex_search(rest, part, each); rest = part.suffix()) {
+    report.names.push_back(part[1]);
+    report.parts.push_back(std::stod(part[2]));
+  }
+  return report;
+}
+
+Report memoryOf(const Finished &finished) { return reportOf(finished, "address space"); }
+Report timesOf(const Finished &finished) { return reportOf(finished, "first token after"); }
+
+Finished generate(const std::string &model, const Arguments &more, const RunLimits &limits = {}) {
+  Arguments arguments = {model,         "--ids=1,2,3", "--max-tokens=256", "--ignore-eos",
+                         "--threads=2", "--verbose",   "--print-ids"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return infrun(arguments, limits);
+}
+
+RunLimits ofAddressSpace(double megabytes) {
+  RunLimits limits;
+  limits.addressSpaceBytes = uint64_t(megabytes * 1e6);
+  return limits;
+}
+
+/// A run without a limit says how much address space it has; a run within that and a tenth more
+/// gives the same 256 tokens, and one within three quarters is refused before the first. (Not nine
+/// tenths: the stacks of threads that copied count, though they could be used again.)
+void expectRunsInItsPlan(const std::string &model, const Arguments &flags) {
+  const Finished free = generate(model, flags);
+  ASSERT_EQ(free.code, 0) << free.err;
+  const Report plan = memoryOf(free);
+  EXPECT_THAT(plan.names, ContainerEq(Names{"program", "weights", "keys and values", "step"}));
+  EXPECT_NEAR(plan.sum(), plan.whole, 0.25) << "four numbers, rounded";
+  const Finished limited = generate(model, flags, ofAddressSpace(plan.whole * 1.1));
+  EXPECT_EQ(limited.code, 0) << limited.err;
+  EXPECT_EQ(limited.out, free.out);
+  EXPECT_EQ(std::count(limited.out.begin(), limited.out.end(), ' '), 255);
+  const Finished refused = generate(model, flags, ofAddressSpace(plan.whole * 0.75));
+  EXPECT_EQ(refused.code, 3) << refused.err;
+  EXPECT_EQ(refused.out, "");
+}
+
+/// gpt-oss-tiny with so many experts that the weights are what a run takes: a tenth of the plan is
+/// far less than a second copy of them.
+std::string manyExperts() {
+  std::ifstream file(INF_SOURCE_DIR "/models/gpt-oss-tiny.json");
+  nlohmann::ordered_json model = nlohmann::ordered_json::parse(file);
+  for (auto &block : model["blocks"])
+    block["moe"]["experts"] = 512;
+  model.erase("weights");
+  model.erase("tokenizer");
+  model.erase("chat_template");
+  static TempFolder folder;
+  writeBytes(folder / "model.json", model.dump());
+  return compiled(folder / "model.json", {"--target=avx2", "--weights=random:1", "--no-tokenizer"});
+}
+
+} // namespace
+
+TEST(AddressSpace, ofTheSmallModelIsWhatItsPlanSays) {
+  for (const char *load : {"--load=map", "--load=copy"})
+    expectRunsInItsPlan(tinyDefault("avx2"), {load});
+}
+
+TEST(AddressSpace, ofAModelOfManyWeightsIsWhatItsPlanSays) {
+  const std::string model = manyExperts();
+  ASSERT_GT(memoryOf(generate(model, {})).parts.at(1), 150) << "MB of weights";
+  for (const char *load : {"--load=map", "--load=copy"})
+    expectRunsInItsPlan(model, {load});
+}
+
+TEST(FirstToken, isSplitIntoPartsThatSumToTheWhole) {
+  const Report times = timesOf(generate(tinyDefault("avx2"), {}));
+  EXPECT_THAT(times.names,
+              ContainerEq(Names{"verify", "tokenizer", "map", "session", "prefill", "other"}));
+  EXPECT_NEAR(times.sum(), times.whole, 0.4) << "seven numbers, rounded";
+}
+
+/// Packing is the compiler's alone, and a second start doesn't even load that.
+TEST(FirstToken, ofASecondStartHasNoPackingInIt) {
+  TempFolder cache;
+  const Arguments start = {
+      "LD_DEBUG=files", INFRUN_PATH,      tinyModel,   "--target=avx2",
+      "--ids=1,2,3",    "--max-tokens=2", "--verbose", "--cache-dir=" + (cache / "models")};
+  const Finished first = run("/usr/bin/env", start), second = run("/usr/bin/env", start);
+  ASSERT_EQ(first.code, 0) << first.err;
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(first.err, HasSubstr("calling init: " INF_COMPILER_PATH));
+  EXPECT_THAT(second.err, Not(HasSubstr("calling init: " INF_COMPILER_PATH)));
+  const Report times = timesOf(second);
+  EXPECT_EQ(times.names.at(0), "compile") << "or rather finding it";
+  EXPECT_LT(times.sum(), times.whole + 0.4);
+  EXPECT_EQ(second.out, first.out);
+}
