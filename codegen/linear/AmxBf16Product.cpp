@@ -35,9 +35,11 @@
 // Sums to outputs take some 300 cycles for all columns, 5 % where these are 2880. Up to 16 rows
 // have two chains of sums, and wait 52 cycles for each: 315 products a cycle, 62 %, at best.
 //
-// Fewer than 8 rows are left to FMAs: those of R rows take 48 R + 32 cycles for the same 2 KiB of
-// weights (three instructions a pair of x, two a line of weights, two a cycle), which from memory
-// come no faster than some 5 bytes a cycle and core: 7 rows, 368 cycles, keep up with the 410.
+// Fewer than 8 rows are left to FMAs: a tile of R rows takes 48 R + 32 cycles for the same 2 KiB of
+// weights (two instructions a pair of x, two a line of weights, a FMA for each line and row and
+// half of the columns; two of these a cycle). From memory the weights come no faster than some 5
+// bytes a cycle and core, in 410 cycles, and 7 rows, as 4 and 3, take 400. Fewer keep the bits, and
+// nothing of a decode step depends on tiles.
 //
 // Vector registers: few. General registers: 7 by role and 8 here, all 15. Frame:
 //            bytes             of
@@ -103,6 +105,8 @@ private:
   void configureRows(Shape shape);
   void products(Shape shape);
   void wholeColumns(Shape shape);
+  void gatherChunk();
+  void multiplyChunk(Shape shape);
   void paddedColumns(Shape shape);
   template <typename Body> void forGatheredRows(Shape shape, Body body);
   void multiply(Shape shape);
@@ -268,7 +272,7 @@ void AmxBf16Product::products(Shape shape) {
 
 /// k counts bytes of a row.
 void AmxBf16Product::wholeColumns(Shape shape) {
-  Xbyak::Label top, groups, done;
+  Xbyak::Label top, done;
   a.mov(linear.cursor, linear.weights);
   a.xor_(linear.k, linear.k);
   a.L(top);
@@ -278,30 +282,39 @@ void AmxBf16Product::wholeColumns(Shape shape) {
   a.mov(linear.temp, chunkBytes);
   a.cmp(size, linear.temp);
   a.cmovg(size, linear.temp);
-  forGatheredRows(shape, [&] {
-    const VectorRegister values = lanes.takeRegister("32 columns");
-    Xbyak::Label each;
-    a.xor_(column, column);
-    a.L(each);
-    a.vmovups(values, a.ptr[source + column]);
-    a.vmovups(a.ptr[at + column], values);
-    a.add(column, lineBytes);
-    a.cmp(column, size);
-    a.jl(each);
-  });
+  forGatheredRows(shape, [&] { gatherChunk(); });
   a.add(linear.k, size);
+  multiplyChunk(shape);
+  a.jmp(top);
+  a.L(done);
+}
+
+/// `size` bytes of a row.
+void AmxBf16Product::gatherChunk() {
+  const VectorRegister values = lanes.takeRegister("32 columns");
+  Xbyak::Label top;
+  a.xor_(column, column);
+  a.L(top);
+  a.vmovups(values, a.ptr[source + column]);
+  a.vmovups(a.ptr[at + column], values);
+  a.add(column, lineBytes);
+  a.cmp(column, size);
+  a.jl(top);
+}
+
+/// `size` bytes of each row; leaves the cursor behind the weights it used.
+void AmxBf16Product::multiplyChunk(Shape shape) {
+  Xbyak::Label top;
   a.lea(at, a.ptr[frame + inputsAt]);
   a.lea(column, a.ptr[at + size]);
   a.lea(linear.temp, a.ptr[linear.cursor + stride]);
-  a.L(groups);
+  a.L(top);
   multiply(shape);
   a.add(at, lineBytes);
   a.add(linear.cursor, tileBytes);
   a.add(linear.temp, tileBytes);
   a.cmp(at, column);
-  a.jl(groups);
-  a.jmp(top);
-  a.L(done);
+  a.jl(top);
 }
 
 /// One group of 32, of which the last are zeros.
