@@ -28,6 +28,14 @@ namespace inf {
 ///          vdpbf16ps does whatever MXCSR says (found out on Zen 4 with all classes of numbers; the
 ///          rounding is the architecture's manual's too), and FMAs with DAZ and FTZ set: kernels
 ///          without it set these for the reduction alone, and leave MXCSR as the step has it.
+///   the same by groups (Bf16Order::Groups): per group of 32 columns two FMA chains from 0 in
+///          ascending k, even = fma(W[k], x[k], even) over its even columns, odd likewise over its
+///          odd ones; then total = total + (even + odd), from 0, each sum rounded. W and x of
+///          columns that the last group lacks are zeros and take part: a chain of -0 ends as 0.
+///          Denormals as above. That is tdpbf16ps by the architecture's manual (Intel SDM volume 2,
+///          TDPBF16PS: FMAs to nearest even with DAZ and FTZ, MXCSR neither read nor written), a
+///          tile of 32 columns after the other into the same sums; no CPU has confirmed it here.
+///          Where the result is NaN, which NaN is not part of either order.
 ///   q8 input, weights in a block format: per block of 32 columns the exact integer
 ///          c = sum of code * q, mxfp4 codes counted twice (-12..12), then
 ///          total = fma(float(c), w * a, total), from 0, with the block's scales w of the weight

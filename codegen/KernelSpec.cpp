@@ -32,11 +32,11 @@ std::string_view activationSuffix(Activation activation) {
 }
 
 std::string linearSymbol(const KernelSpec &spec) {
-  return fmt::format("{}{}_{}_r{}{}{}{}{}{}__{}", linearPrefix, weightFormatName(spec.weights),
-                     inputFormatName(spec.inputs), spec.rows, spec.bias ? "_bias" : "",
-                     spec.scale ? "_scale" : "", spec.addend ? "_addend" : "",
-                     activationSuffix(spec.activation), spec.residual ? "_residual" : "",
-                     kernelIsaName(spec.isa));
+  return fmt::format(
+      "{}{}_{}_r{}{}{}{}{}{}{}__{}", linearPrefix, weightFormatName(spec.weights),
+      inputFormatName(spec.inputs), spec.rows, spec.order == Bf16Order::Groups ? "_by32" : "",
+      spec.bias ? "_bias" : "", spec.scale ? "_scale" : "", spec.addend ? "_addend" : "",
+      activationSuffix(spec.activation), spec.residual ? "_residual" : "", kernelIsaName(spec.isa));
 }
 
 std::string attentionSymbol(const KernelSpec &spec) {
@@ -94,6 +94,7 @@ bool parseLinear(std::string_view text, KernelSpec &spec) {
   if (!eatFormat(text, spec.weights) || !eat(text, "_") || !eatInputs(text, spec.inputs) ||
       !eat(text, "_r") || !eatNumber(text, spec.rows))
     return false;
+  spec.order = eat(text, "_by32") ? Bf16Order::Groups : Bf16Order::Pairs;
   spec.bias = eat(text, "_bias");
   spec.scale = eat(text, "_scale");
   spec.addend = eat(text, "_addend");

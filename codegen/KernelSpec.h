@@ -1,8 +1,8 @@
 // What a kernel is, as plain facts: everything that changes its bytes, and nothing else. The
 // symbol name says it all and parses back, so that the IR can carry kernels by name.
 //
-//   inf_linear_<weights>_<inputs>_r<rows>[_bias][_scale][_addend][_swiglu|_swigluclamped]
-//              [_residual]__<isa>
+//   inf_linear_<weights>_<inputs>_r<rows>[_by32][_bias][_scale][_addend]
+//              [_swiglu|_swigluclamped][_residual]__<isa>
 //   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks]__<isa>
 #pragma once
 
@@ -25,12 +25,16 @@ enum class KernelOp { Linear, Attention };
 ///   AvxVnni, Avx512Vnni  vpdpbusd
 ///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb
 ///   Avx512Bf16           vdpbf16ps, for bf16 rows alone
-///   Amx                  tdpbssd on tiles of 16 rows; for few rows what Avx512Vnni does
+///   Amx                  tdpbssd or, for bf16 rows, tdpbf16ps on tiles of 16 rows; for few rows
+///                        what Avx512Vnni or Avx512 does
 enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi, Avx512Bf16, Amx };
 constexpr bool isWide(KernelIsa isa) { return isa >= KernelIsa::Avx512; }
 enum class Activation { None, Swiglu, SwigluClamped };
 /// How a product reads its input rows: as floats, or as runtime/abi/ActivationRows.h has them.
 enum class InputFormat { F32, Q8, BF16 };
+/// The order of sums of bf16 rows (KernelArgs.h): a chain of pairs of columns, what vdpbf16ps does,
+/// or groups of 32 columns, what tiles do. The two differ in bits.
+enum class Bf16Order { Pairs, Groups };
 
 /// As they stand in a kernel's name.
 std::string_view kernelIsaName(KernelIsa isa);
@@ -48,6 +52,7 @@ struct KernelSpec {
   /// Widest row tile in registers. Every smaller power of two is a body too; with q8 or bf16
   /// rows, every smaller number.
   unsigned rows = 1;
+  Bf16Order order = Bf16Order::Pairs; ///< Groups for bf16 rows alone
   bool bias = false, scale = false, addend = false, residual = false;
   Activation activation = Activation::None;
 
@@ -64,8 +69,9 @@ std::string kernelSymbol(const KernelSpec &spec);
 std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
 /// nullopt when the generators can build it, else why not, in a sentence: rows beyond the register
 /// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without, 16
-/// on AMX; bf16: 6 on AVX-512, 4 on AVX2); q8 rows with dense weights; bf16 rows with others than
-/// bf16; f32 rows or attention on an isa other than avx2 and avx512;
+/// on AMX; bf16: 6 on AVX-512, 4 on AVX2, by groups 4 on AVX-512, 16 on AMX); q8 rows with dense
+/// weights; bf16 rows with others than bf16; an order that the isa can't sum in; f32 rows or
+/// attention on an isa other than avx2 and avx512;
 /// vbmi for other weights than mxfp4; head_dim not a multiple of 8 up to 256; group beyond 16;
 /// block tokens not a power of two from 16 to 4096; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
@@ -80,6 +86,7 @@ struct KernelChoice {
   InputFormat inputs;  ///< F32 for attention
   unsigned rows;       ///< row tile (Linear)
   std::string_view why;
+  Bf16Order order = Bf16Order::Pairs;
 };
 const std::vector<KernelChoice> &kernelTable();
 

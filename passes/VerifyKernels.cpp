@@ -11,11 +11,12 @@ namespace inf {
 
 namespace {
 
-/// `named` does what `demand` asks: everything but isa, formats and row tile is equal.
+/// `named` does what `demand` asks: everything but isa, formats, row tile and order is equal.
 bool serves(const KernelSpec &named, KernelSpec demand) {
   demand.isa = named.isa;
   demand.weights = named.weights;
   demand.rows = named.rows;
+  demand.order = named.order;
   demand.kv = named.kv;
   return demand == named;
 }
@@ -37,6 +38,7 @@ LogicalResult verifyKernel(ir::ModelOp model, Operation *op, const Target &targe
     demand->isa = named->isa;
     demand->weights = named->weights;
     demand->rows = named->rows;
+    demand->order = named->order;
     demand->kv = named->kv;
     return op->emitError() << describe(op) << ": expected a kernel like " << kernelSymbol(*demand)
                            << ", found " << name;

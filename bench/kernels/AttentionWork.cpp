@@ -49,7 +49,7 @@ public:
   uint64_t operations() const override {
     return 2 * threads * heads * keys * spec.headDim * spec.group * 2;
   }
-  bool integer() const override { return false; }
+  DotKind products() const override { return DotKind::F32; }
 
 private:
   const KernelSpec spec;

@@ -94,7 +94,13 @@ public:
   uint64_t operations() const override {
     return 2 * threads * passPanels * panelRows * columns * rows;
   }
-  bool integer() const override { return spec.inputs == InputFormat::Q8; }
+  DotKind products() const override {
+    if (spec.inputs == InputFormat::Q8)
+      return DotKind::Int8;
+    const bool bf16 = spec.inputs == InputFormat::BF16 &&
+                      (spec.isa == KernelIsa::Avx512Bf16 || spec.isa == KernelIsa::Amx);
+    return bf16 ? DotKind::Bf16 : DotKind::F32;
+  }
 
 private:
   struct Part {

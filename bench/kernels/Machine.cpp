@@ -42,12 +42,15 @@ std::span<uint8_t> PatternMemory::share(unsigned thread) const {
 
 Machine::Machine(unsigned threads)
     : usable(machineFeatures()), pool(threads, planThreads(SystemRoot{}, threads).cpus),
-      bandwidth(pool, {}, lastLevelCacheBytes().value_or(0), usable), int8Loop(int8DotLoop(usable)),
-      f32Loop(f32DotLoop(usable)), memory(bandwidth.anonymousBytes(), pool) {}
+      bandwidth(pool, {}, lastLevelCacheBytes().value_or(0), usable), loops(dotLoops(usable)),
+      memory(bandwidth.anonymousBytes(), pool) {}
 
 RoofSample Machine::sampleRoof() {
-  return {bandwidth.measure(ReadKind::Anonymous), measureDotPeak(pool, int8Loop),
-          measureDotPeak(pool, f32Loop)};
+  RoofSample sample;
+  sample.bandwidth = bandwidth.measure(ReadKind::Anonymous);
+  for (size_t kind = 0; kind < dotKinds; ++kind)
+    sample.operations[kind] = measureDotPeak(pool, loops[kind]);
+  return sample;
 }
 
 } // namespace inf::bench

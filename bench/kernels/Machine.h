@@ -1,6 +1,7 @@
 // The machine that kernels are measured on: its threads, memory beyond its caches, its roofs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -30,7 +31,8 @@ private:
 
 /// Limits of the moment.
 struct RoofSample {
-  double bandwidth = 0, int8Operations = 0, f32Operations = 0; ///< per second
+  double bandwidth = 0;                         ///< bytes per second
+  std::array<double, dotKinds> operations = {}; ///< per second
 };
 
 struct Machine {
@@ -41,7 +43,7 @@ struct Machine {
   FeatureSet usable;
   ThreadPool pool;
   Bandwidth bandwidth;
-  DotLoop int8Loop, f32Loop;
+  std::array<DotLoop, dotKinds> loops;
   PatternMemory memory; ///< as large as what `bandwidth` reads
 };
 

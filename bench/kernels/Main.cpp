@@ -54,6 +54,7 @@ KernelSpec specOf(const KernelChoice &choice) {
   spec.weights = choice.format;
   spec.inputs = choice.inputs;
   spec.rows = choice.rows;
+  spec.order = choice.order;
   return spec;
 }
 

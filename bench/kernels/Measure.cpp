@@ -7,8 +7,11 @@ namespace inf::bench {
 namespace {
 
 RoofSample better(const RoofSample &a, const RoofSample &b) {
-  return {std::max(a.bandwidth, b.bandwidth), std::max(a.int8Operations, b.int8Operations),
-          std::max(a.f32Operations, b.f32Operations)};
+  RoofSample sample;
+  sample.bandwidth = std::max(a.bandwidth, b.bandwidth);
+  for (size_t kind = 0; kind < dotKinds; ++kind)
+    sample.operations[kind] = std::max(a.operations[kind], b.operations[kind]);
+  return sample;
 }
 
 double percentOf(double rate, double roof) { return roof > 0 ? rate / roof * 100 : 0; }
@@ -32,7 +35,7 @@ void measure(benchmark::State &state, Machine &machine, Work &work) {
   state.counters["%bandwidth"] = percentOf(bytes, roof.bandwidth);
   state.counters["TOP/s"] = operations / 1e12;
   state.counters["%compute"] =
-      percentOf(operations, work.integer() ? roof.int8Operations : roof.f32Operations);
+      percentOf(operations, roof.operations[static_cast<size_t>(work.products())]);
 }
 
 } // namespace inf::bench

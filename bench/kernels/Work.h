@@ -21,7 +21,7 @@ public:
   virtual void run(unsigned thread) = 0;   ///< this thread's part of a pass
   virtual uint64_t bytes() const = 0;      ///< of weights, or keys and values, in a pass
   virtual uint64_t operations() const = 0; ///< in a pass, 2 per multiply-accumulate
-  virtual bool integer() const = 0;        ///< which peak operations are held against
+  virtual DotKind products() const = 0;    ///< which peak operations are held against
 };
 
 /// A matrix of 2880 columns (gpt-oss-20b's) times `rows` rows. The machine must run the spec.

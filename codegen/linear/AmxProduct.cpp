@@ -38,9 +38,8 @@
 // 1 minimum or none: 22 of 32. General registers: 7 by role and 8 of AmxContext, all 15.
 #include "codegen/linear/AmxProduct.h"
 
-#include <array>
-
 #include "codegen/linear/AmxContext.h"
+#include "codegen/linear/AmxPanels.h"
 #include "codegen/linear/AmxWeights.h"
 
 namespace inf {
@@ -48,19 +47,15 @@ namespace {
 
 constexpr auto lineBytes = AmxContext::lineBytes;
 
-/// What ldtilecfg reads (Intel SDM volume 1, 18.2): palette 1, bytes of a row from byte 16, two
-/// each, rows from byte 48. Tiles 0..3 are sums, 4 and 5 rows, 6 and 7 weights.
-std::vector<uint32_t> tileConfiguration() {
-  std::array<uint8_t, 64> bytes = {1};
+/// Tiles 0..3 are sums, 4 and 5 rows, 6 and 7 weights.
+TileConfiguration tileConfiguration() {
+  TileConfiguration tiles;
   for (size_t tile = 0; tile < 8; ++tile) {
     const bool rows = tile == 4 || tile == 5;
-    bytes[16 + 2 * tile] = rows ? blockColumns : lineBytes;
-    bytes[48 + tile] = tile < 6 ? amxtiles::tileRows : blockColumns / 4;
+    tiles.setTile(tile, tile < 6 ? amxtiles::tileRows : blockColumns / 4,
+                  rows ? blockColumns : lineBytes);
   }
-  std::vector<uint32_t> words(16);
-  for (size_t i = 0; i < bytes.size(); ++i)
-    words[i / 4] |= static_cast<uint32_t>(bytes[i]) << (8 * (i % 4));
-  return words;
+  return tiles;
 }
 
 class AmxProduct {
@@ -130,24 +125,11 @@ void AmxProduct::enter() {
   a.mov(context.stride, linear.arg(offsetof(LinearArgs, columns)));
   a.shr(context.stride, 5); // / blockColumns
   a.imul(context.stride, context.stride, static_cast<int>(blockBytes));
-  a.ldtilecfg(a.ptr[a.rip + a.constant(tileConfiguration())]);
+  a.ldtilecfg(a.ptr[a.rip + a.constant(tileConfiguration().words())]);
 }
 
-/// `side` panels side by side as long as there are so many.
 void AmxProduct::panels(unsigned side) {
-  const unsigned units = side / panelsOfUnit;
-  Xbyak::Label top, done;
-  a.L(top);
-  a.mov(linear.temp, linear.outOffset);
-  a.shr(linear.temp, 6); // / panelBytes
-  a.add(linear.temp, units);
-  a.cmp(linear.temp, linear.arg(offsetof(LinearArgs, panels)));
-  a.jg(done);
-  rowGroups(side);
-  a.lea(linear.weights, a.ptr[linear.weights + context.stride * static_cast<int>(side)]);
-  a.add(linear.outOffset, units * LinearContext::panelBytes);
-  a.jmp(top);
-  a.L(done);
+  forPanels(linear, context.stride, side, [&] { rowGroups(side); });
 }
 
 void AmxProduct::rowGroups(unsigned side) {
@@ -341,14 +323,8 @@ void AmxProduct::finishRow(unsigned side) {
     lanes.load(z[panel][0], totalAt(panel));
     if (linear.spec.weights == WeightFormat::MXFP4) // codes counted twice
       lanes.multiplyConstant(z[panel][0], z[panel][0], 0.5f);
-    epilogue.finishLinear(z[panel], panel);
   }
-  if (panelsOfUnit == 2) {
-    epilogue.activate(z[1][0], z[0][0]);
-    return epilogue.addResidualAndStore(z[1][0], 0, 0);
-  }
-  for (unsigned panel = 0; panel < side; ++panel)
-    epilogue.addResidualAndStore(z[panel][0], 0, panel);
+  finishAmxRow(epilogue, panelsOfUnit == 2, z);
 }
 
 } // namespace

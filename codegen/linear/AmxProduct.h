@@ -1,4 +1,4 @@
-// A linear kernel's path on AMX tiles, for q8 rows.
+// A linear kernel's path on AMX tiles.
 #pragma once
 
 #include "codegen/linear/Epilogue.h"
@@ -7,6 +7,7 @@ namespace inf {
 
 /// Emits all panels and rows of the call, into y. Expects context.weights and context.outOffset at
 /// their start, and takes the registers that row pointers had: context.x is empty from here on.
-void emitAmxProduct(LinearContext &context, Epilogue &epilogue);
+void emitAmxProduct(LinearContext &context, Epilogue &epilogue); ///< q8 rows
+void emitAmxBf16Product(LinearContext &context, Epilogue &epilogue);
 
 } // namespace inf

@@ -2,8 +2,9 @@
 // through the whole kernel.
 //
 // General registers: 7 by role, and row pointers: 15 with 8 rows of floats, or 6 rows of q8 or
-// bf16, which is all of them. The last two of `x` are lent out where a tile has no such rows: float
-// kernels keep strides there while they reduce few rows; q8 kernels have two more for good.
+// bf16, or with AMX tiles, which is all of them. The last two of `x` are lent out where a tile has
+// no such rows: float kernels keep strides there while they reduce few rows; q8 and bf16 kernels
+// have two more for good.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +49,8 @@ public:
   const Gpr &stride3() const { return x[x.size() - 1]; }
   /// Q8 kernels: where a row's block is, counted from x[r].
   const Gpr &blockOffset() const { return x[x.size() - 1]; }
+  /// Bf16 kernels, sums by groups: k where the group ends.
+  const Gpr &groupEnd() const { return x[x.size() - 1]; }
 
   /// Where the cursor's column is in panel 0..3 of a group.
   Address panelAt(unsigned panel) const {
@@ -99,6 +102,8 @@ public:
 private:
   /// Float: two of the pointers may be strides, at least the few rows and the strides.
   unsigned pointerCount() const {
+    if (spec.isa == KernelIsa::Amx)
+      return 8;
     return spec.inputs == InputFormat::F32 ? std::max(spec.rows, tiling.groupRows + 2)
                                            : vectorRows(spec) + 2;
   }
@@ -106,7 +111,10 @@ private:
   uint32_t stashBytes() const { return isPair(spec) ? 2 * vectorRows(spec) * panelBytes : 0; }
   /// The stash, or all that tiles need: never both at a time.
   uint32_t frameBytes() const {
-    return spec.isa == KernelIsa::Amx ? std::max(amxtiles::frameBytes, stashBytes()) : stashBytes();
+    if (spec.isa != KernelIsa::Amx)
+      return stashBytes();
+    const bool bf16 = spec.inputs == InputFormat::BF16;
+    return std::max(bf16 ? amxtiles::bf16FrameBytes : amxtiles::frameBytes, stashBytes());
   }
 };
 

@@ -8,9 +8,9 @@
 //       with swiglu: z of the gate panel and of the up panel are stashed in the frame
 //       y = activation(z) + residual
 //
-// Calls of many rows on AMX tiles: AmxProduct.cpp. All else: tiles of registers as Tiling.h says,
-// reductions, with drawings and register budgets, in FloatReduction.cpp, IntegerReduction.cpp and
-// Bf16Reduction.cpp.
+// Calls of many rows on AMX tiles: AmxProduct.cpp, AmxBf16Product.cpp. All else: tiles of registers
+// as Tiling.h says, reductions, with drawings and register budgets, in FloatReduction.cpp,
+// IntegerReduction.cpp, Bf16Reduction.cpp and Bf16GroupReduction.cpp.
 // The epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
 #include <functional>
 
@@ -28,7 +28,8 @@ std::unique_ptr<Reduction> createReduction(LinearContext &context) {
   if (context.spec.inputs == InputFormat::Q8)
     return createIntegerReduction(context);
   if (context.spec.inputs == InputFormat::BF16)
-    return createBf16Reduction(context);
+    return context.spec.order == Bf16Order::Groups ? createBf16GroupReduction(context)
+                                                   : createBf16Reduction(context);
   return isBlockFormat(context.spec.weights) ? createFloatBlockReduction(context)
                                              : createDenseReduction(context);
 }
@@ -85,7 +86,10 @@ void LinearGenerator::tilesOrVectors() {
   vectors();
   a.jmp(done);
   a.L(manyRows);
-  emitAmxProduct(context, epilogue);
+  if (context.spec.inputs == InputFormat::BF16)
+    emitAmxBf16Product(context, epilogue);
+  else
+    emitAmxProduct(context, epilogue);
   a.L(done);
 }
 

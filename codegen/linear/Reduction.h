@@ -20,6 +20,7 @@ public:
 std::unique_ptr<Reduction> createDenseReduction(LinearContext &context);
 std::unique_ptr<Reduction> createFloatBlockReduction(LinearContext &context);
 std::unique_ptr<Reduction> createBf16Reduction(LinearContext &context);
+std::unique_ptr<Reduction> createBf16GroupReduction(LinearContext &context);
 std::unique_ptr<Reduction> createIntegerReduction(LinearContext &context);
 
 } // namespace inf

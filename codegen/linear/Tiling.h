@@ -6,17 +6,23 @@
 
 namespace inf {
 
-/// Kernels on AMX tiles (AmxProduct.cpp).
+/// Kernels on AMX tiles (AmxProduct.cpp, AmxBf16Product.cpp).
 namespace amxtiles {
 inline constexpr unsigned tileRows = 16;  ///< of x in a tile: the row tile in a kernel's name
-inline constexpr unsigned groupRows = 64; ///< that use weights once expanded
-inline constexpr unsigned fewestRows = 8; ///< of a call; fewer are left to vpdpbusd
-inline constexpr unsigned frameBytes = 40 * 1024 + 128;
+inline constexpr unsigned groupRows = 64; ///< q8 rows that use weights once expanded
+inline constexpr unsigned fewestRows = 8; ///< of a call; fewer are left to vector registers
+inline constexpr unsigned frameBytes = 40 * 1024 + 128; ///< q8
+inline constexpr unsigned bf16FrameBytes = 22 * 1024 + 192;
 } // namespace amxtiles
+
+/// Widest row tile of bf16 rows summed by groups: three sums an output fill the registers.
+inline constexpr unsigned mostGroupRows = 4;
 
 /// Widest row tile in vector registers.
 inline unsigned vectorRows(const KernelSpec &spec) {
-  return spec.isa == KernelIsa::Amx ? 6 : spec.rows;
+  if (spec.isa != KernelIsa::Amx)
+    return spec.rows;
+  return spec.inputs == InputFormat::BF16 ? mostGroupRows : 6;
 }
 
 inline bool isPair(const KernelSpec &spec) { return spec.activation != Activation::None; }

@@ -19,8 +19,10 @@ std::optional<KernelSpec> byRow(KernelSpec spec, const KernelChoice &choice) {
   if (choice.op != spec.op || choice.format != format || choice.inputs != spec.inputs)
     return std::nullopt;
   spec.isa = choice.isa;
-  if (spec.op == KernelOp::Linear)
+  if (spec.op == KernelOp::Linear) {
     spec.rows = choice.rows;
+    spec.order = choice.order;
+  }
   return spec;
 }
 

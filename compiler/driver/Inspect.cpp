@@ -124,6 +124,7 @@ std::string kernelTableText() {
     spec.isa = choice.isa;
     spec.rows = choice.rows;
     spec.inputs = choice.inputs;
+    spec.order = choice.order;
     (linear ? spec.weights : spec.kv) = choice.format;
     text += fmt::format("{:10} {:6} {:6} {:11} {:4}  {:38} {}\n", linear ? "linear" : "attention",
                         weightFormatName(choice.format), inputFormatName(choice.inputs),

@@ -173,17 +173,19 @@ std::vector<Stage> stagesOf(ir::ModelOp model) {
   return stages;
 }
 
-/// The rounded forms in which some product reads its rows, "q8+bf16"; "f32" when none does.
+/// The rounded forms in which some product reads its rows, "q8+bf16", and where sums of these go by
+/// 32 columns "bf16_by32"; "f32" when none does.
 std::string activationsOf(ir::ModelOp model) {
-  std::set<InputFormat> forms;
+  std::set<std::pair<InputFormat, Bf16Order>> forms;
   model.walk([&](mlir::Operation *op) {
     std::optional<KernelSpec> kernel = kernelOn(op);
     if (kernel && kernel->inputs != InputFormat::F32)
-      forms.insert(kernel->inputs);
+      forms.insert({kernel->inputs, kernel->order});
   });
-  std::vector<std::string_view> names;
-  for (InputFormat form : forms)
-    names.push_back(inputFormatName(form));
+  std::vector<std::string> names;
+  for (const auto &[form, order] : forms)
+    names.push_back(
+        fmt::format("{}{}", inputFormatName(form), order == Bf16Order::Groups ? "_by32" : ""));
   return names.empty() ? "f32" : fmt::format("{}", fmt::join(names, "+"));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 FeatureSet machineFeatures() { return detectFeatures(hostCpuid()).usable; }
 
-Peak peakOf(std::vector<double> rates) {
+Peak peakOfRates(std::vector<double> rates) {
   if (rates.empty())
     return {};
   const double best = *std::max_element(rates.begin(), rates.end());
@@ -27,8 +27,7 @@ double median(std::vector<double> values) {
 }
 
 Roof::Roof(ThreadPool &threadPool, const ByteSpans &payload)
-    : pool(threadPool), int8Loop(int8DotLoop(machineFeatures())),
-      f32Loop(f32DotLoop(machineFeatures())),
+    : pool(threadPool), loops(dotLoops(machineFeatures())),
       bandwidth(threadPool, payload, lastLevelCacheBytes().value_or(0), machineFeatures()) {}
 
 double Roof::lastBandwidth() const {
@@ -42,27 +41,28 @@ void Roof::sample() {
   Sample sample;
   for (unsigned kind = 0; kind < readKinds; ++kind)
     sample.bandwidth[kind] = bandwidth.measure(static_cast<ReadKind>(kind));
-  sample.int8Operations = measureDotPeak(pool, int8Loop);
-  sample.f32Operations = measureDotPeak(pool, f32Loop);
+  for (size_t kind = 0; kind < dotKinds; ++kind)
+    sample.operations[kind] = measureDotPeak(pool, loops[kind]);
   samples.push_back(sample);
 }
 
 RoofReport Roof::report() const {
   RoofReport report;
-  std::vector<double> fastest, int8, f32;
+  std::vector<double> fastest;
+  std::array<std::vector<double>, dotKinds> operations;
   for (const Sample &sample : samples) {
     fastest.push_back(*std::max_element(sample.bandwidth.begin(), sample.bandwidth.end()));
-    int8.push_back(sample.int8Operations);
-    f32.push_back(sample.f32Operations);
+    for (size_t kind = 0; kind < dotKinds; ++kind)
+      operations[kind].push_back(sample.operations[kind]);
     for (unsigned kind = 0; kind < readKinds; ++kind)
       report.byLoop[kind] = std::max(report.byLoop[kind], sample.bandwidth[kind]);
   }
   report.samples = samples.size();
-  report.bandwidth = peakOf(std::move(fastest));
-  report.int8Operations = peakOf(std::move(int8));
-  report.f32Operations = peakOf(std::move(f32));
-  report.int8Loop = int8Loop.name;
-  report.f32Loop = f32Loop.name;
+  report.bandwidth = peakOfRates(std::move(fastest));
+  for (size_t kind = 0; kind < dotKinds; ++kind) {
+    report.operations[kind] = peakOfRates(std::move(operations[kind]));
+    report.loops[kind] = loops[kind].name;
+  }
   report.anonymousBytes = bandwidth.anonymousBytes();
   report.mappedBytes = bandwidth.mappedBytes();
   report.mappedFitsCache = bandwidth.mappedFitsCache();

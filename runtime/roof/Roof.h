@@ -21,11 +21,16 @@ struct RoofReport {
   size_t samples = 0;
   Peak bandwidth;                               ///< bytes/s: per sample, the best of the loops
   std::array<double, readKinds> byLoop = {};    ///< bytes/s, best of each
-  Peak int8Operations, f32Operations;           ///< operations/s, 2 per multiply-accumulate
-  std::string_view int8Loop, f32Loop;           ///< which instructions
+  std::array<Peak, dotKinds> operations = {};   ///< operations/s, 2 per multiply-accumulate
+  std::array<std::string_view, dotKinds> loops; ///< which instructions
   uint64_t anonymousBytes = 0, mappedBytes = 0; ///< read in a pass
   bool mappedFitsCache = false;                 ///< then the mapped loops measure a cache
 };
+
+/// Of one kind of product; 0 where the machine has no instruction for it.
+inline const Peak &peakOf(const RoofReport &report, DotKind kind) {
+  return report.operations[static_cast<size_t>(kind)];
+}
 
 /// Samples of all loops on one pool; a sample takes about 0.3 s.
 class Roof {
@@ -41,11 +46,11 @@ public:
 private:
   struct Sample {
     std::array<double, readKinds> bandwidth = {};
-    double int8Operations = 0, f32Operations = 0;
+    std::array<double, dotKinds> operations = {};
   };
 
   ThreadPool &pool;
-  DotLoop int8Loop, f32Loop;
+  const std::array<DotLoop, dotKinds> loops;
   Bandwidth bandwidth;
   std::vector<Sample> samples;
 };

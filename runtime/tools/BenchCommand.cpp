@@ -150,10 +150,20 @@ private:
   SessionOptions settings;
 };
 
-bool hasIntegerKernels(const Manifest &manifest) {
-  return std::any_of(manifest.kernels.begin(), manifest.kernels.end(), [](const KernelUse &kernel) {
-    return kernel.symbol.find("_q8_") != std::string::npos;
+bool hasKernels(const Manifest &manifest, std::string_view part, std::string_view isa) {
+  return std::any_of(manifest.kernels.begin(), manifest.kernels.end(), [&](const KernelUse &use) {
+    return use.symbol.find(part) != std::string::npos && use.symbol.ends_with(isa);
   });
+}
+
+/// What most of the model's arithmetic is, by its kernels' names. Rows in bf16 are FMAs where there
+/// is no instruction for them.
+DotKind productsOf(const Manifest &manifest) {
+  if (hasKernels(manifest, "_q8_", ""))
+    return DotKind::Int8;
+  const bool bf16 = hasKernels(manifest, "_bf16_bf16_", "__avx512bf16") ||
+                    hasKernels(manifest, "_bf16_bf16_", "__amx");
+  return bf16 ? DotKind::Bf16 : DotKind::F32;
 }
 
 BenchReport measureAll(const std::shared_ptr<const Model> &model, const BenchOptions &options) {
@@ -166,7 +176,7 @@ BenchReport measureAll(const std::shared_ptr<const Model> &model, const BenchOpt
   report.load = model->loadTimes();
   report.loadMode = model->loadChoice().mode;
   report.repeat = options.repeat;
-  report.int8 = hasIntegerKernels(model->manifest());
+  report.products = productsOf(model->manifest());
   for (const ThreadPlan &plan : planRuns(options))
     report.sweep.push_back(bench.measure(plan));
   std::vector<double> rates;

@@ -21,6 +21,7 @@ std::vector<KernelSpec> representativeSpecs() {
     KernelSpec spec;
     spec.op = choice.op, spec.isa = choice.isa, spec.rows = choice.rows;
     spec.weights = spec.kv = choice.format, spec.inputs = choice.inputs;
+    spec.order = choice.order;
     if (spec.op == KernelOp::Attention) {
       spec.weights = WeightFormat::F32, spec.group = 8, spec.sinks = true;
       for (unsigned headDim : {64, 24}) { // 24: half a line
@@ -75,6 +76,7 @@ constexpr Needs vectorInstructions[] = {
     {"kmovw", Feature::AVX512F, none},
     {"korw", Feature::AVX512F, none},
     {"ldtilecfg", Feature::AMXTILE, none},
+    {"tdpbf16ps", Feature::AMXBF16, none},
     {"tdpbssd", Feature::AMXINT8, none},
     {"tileloadd", Feature::AMXTILE, none},
     {"tilerelease", Feature::AMXTILE, none},

@@ -23,11 +23,12 @@ std::vector<KernelSpec> linearSpecs(KernelIsa isa, WeightFormat format) {
   std::vector<KernelSpec> specs;
   for (InputFormat inputs : {InputFormat::F32, InputFormat::Q8, InputFormat::BF16})
     for (unsigned rows : {1, 2, 3, 4, 6, 8, 16})
-      for (unsigned flags = 0; flags < 48; ++flags) {
+      for (unsigned flags = 0; flags < 96; ++flags) {
         KernelSpec spec;
+        spec.order = flags >= 48 ? Bf16Order::Groups : Bf16Order::Pairs;
         spec.isa = isa, spec.weights = format, spec.inputs = inputs, spec.rows = rows;
         spec.bias = flags & 1, spec.scale = flags & 2, spec.addend = flags & 4;
-        spec.residual = flags & 8, spec.activation = static_cast<Activation>(flags / 16);
+        spec.residual = flags & 8, spec.activation = static_cast<Activation>(flags / 16 % 3);
         specs.push_back(spec);
       }
   return specs;
@@ -82,6 +83,8 @@ TEST(KernelSymbol, SaysEverythingInTheDocumentedOrder) {
   spec.weights = WeightFormat::BF16, spec.inputs = InputFormat::BF16, spec.rows = 6;
   spec.isa = KernelIsa::Avx512Bf16;
   EXPECT_EQ(kernelSymbol(spec), "inf_linear_bf16_bf16_r6__avx512bf16");
+  spec.isa = KernelIsa::Amx, spec.rows = 16, spec.order = Bf16Order::Groups, spec.bias = true;
+  EXPECT_EQ(kernelSymbol(spec), "inf_linear_bf16_bf16_r16_by32_bias__amx");
   spec = {};
   spec.op = KernelOp::Attention, spec.kv = WeightFormat::BF16, spec.group = 8, spec.sinks = true;
   EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks__avx2");
@@ -106,6 +109,8 @@ TEST(KernelSymbol, OtherNamesDoNotParse) {
                            "inf_linear_int8_q8_r2__",
                            "inf_linear_int8_q80_r2__avx2",
                            "inf_linear_int8_r2__avx2",
+                           "inf_linear_bf16_bf16_r16_by16__amx",
+                           "inf_linear_bf16_bf16_r16_bias_by32__amx",
                            "inf_linear_int8_q8_r2__avx512vnni2",
                            "inf_attention_bf16_d64_g8__avx2",
                            "inf_attention_bf16_d64_g8_b64_sinks__sse2",
@@ -172,6 +177,27 @@ TEST(WhyNotGenerable, Bf16RowsNeedBf16WeightsAndARowTileThatFits) {
   EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("avx512bf16"));
 }
 
+TEST(WhyNotGenerable, GroupsOf32ColumnsAreSummedOnTilesOrInTheirOrder) {
+  KernelSpec spec;
+  spec.inputs = InputFormat::BF16, spec.weights = WeightFormat::BF16;
+  spec.isa = KernelIsa::Amx, spec.rows = 16;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("_by32"));
+  spec.order = Bf16Order::Groups;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.rows = 8;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("rows is 8, expected 16"));
+  spec.isa = KernelIsa::Avx512;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("1 to 4"));
+  spec.rows = 4;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  for (KernelIsa isa : {KernelIsa::Avx2, KernelIsa::Avx512Bf16}) {
+    spec.isa = isa;
+    EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr(std::string(kernelIsaName(isa))));
+  }
+  spec.isa = KernelIsa::Avx512, spec.inputs = InputFormat::F32;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("only bf16 rows"));
+}
+
 TEST(WhyNotGenerable, AnIsaWithoutADifferenceIsNotAnotherKernel) {
   KernelSpec spec;
   for (KernelIsa isa : {KernelIsa::AvxVnni, KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi,
@@ -216,6 +242,7 @@ TEST(KernelTable, EveryRowIsGenerableAndTellsWhy) {
     KernelSpec spec;
     spec.op = choice.op, spec.isa = choice.isa, spec.rows = choice.rows;
     spec.weights = spec.kv = choice.format, spec.inputs = choice.inputs;
+    spec.order = choice.order;
     EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
     EXPECT_FALSE(choice.why.empty());
   }
@@ -230,11 +257,21 @@ std::optional<KernelIsa> firstIsaFor(std::string_view target, WeightFormat forma
       continue;
     KernelSpec spec;
     spec.isa = choice.isa, spec.weights = format, spec.inputs = choice.inputs;
-    spec.rows = choice.rows;
+    spec.rows = choice.rows, spec.order = choice.order;
     if (features.missing(kernelFeatures(spec)).empty())
       return choice.isa;
   }
   return std::nullopt;
+}
+
+/// Tiles without products of bf16 do not sum bf16 rows; and no bit is asked for that is not used.
+TEST(KernelTable, TilesForBf16RowsNeedTilesAndTheirBf16ProductAlone) {
+  using enum Feature;
+  KernelSpec spec;
+  spec.inputs = InputFormat::BF16, spec.weights = WeightFormat::BF16;
+  spec.isa = KernelIsa::Amx, spec.rows = 16, spec.order = Bf16Order::Groups;
+  EXPECT_EQ(kernelFeatures(spec).toString(),
+            FeatureSet{}.with(AVX).with(AVX512F).with(AMXTILE).with(AMXBF16).toString());
 }
 
 TEST(KernelTable, EachMachineGetsTheBestDotProductItHas) {
@@ -245,6 +282,11 @@ TEST(KernelTable, EachMachineGetsTheBestDotProductItHas) {
   EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::MXFP4), KernelIsa::Avx512Vnni);
   EXPECT_EQ(firstIsaFor("skylake-avx512", WeightFormat::MXFP4), KernelIsa::Avx512);
   EXPECT_EQ(firstIsaFor("haswell", WeightFormat::INT4A), KernelIsa::Avx2);
+  EXPECT_EQ(firstIsaFor("sapphirerapids", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Amx);
+  EXPECT_EQ(firstIsaFor("amx", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Amx);
+  EXPECT_EQ(firstIsaFor("znver5", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx512Bf16);
+  EXPECT_EQ(firstIsaFor("avx512bf16", WeightFormat::BF16, InputFormat::BF16),
+            KernelIsa::Avx512Bf16);
   EXPECT_EQ(firstIsaFor("znver4", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx512Bf16);
   EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx512);
   EXPECT_EQ(firstIsaFor("haswell", WeightFormat::BF16, InputFormat::BF16), KernelIsa::Avx2);

@@ -211,7 +211,8 @@ TEST_P(LinearKernel, CalleeSavedRegistersSurvive) {
       continue;
     KernelSpec spec;
     spec.isa = choice.isa, spec.weights = choice.format, spec.inputs = choice.inputs;
-    spec.rows = choice.rows, spec.activation = Activation::Swiglu;
+    spec.rows = choice.rows, spec.order = choice.order;
+    spec.activation = Activation::Swiglu;
     LinearProblem problem(spec, {2 * spec.rows - 1, 2, 64}, seed);
     std::vector<float> out;
     const LinearArgs args = problem.argsInto(out);

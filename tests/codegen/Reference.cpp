@@ -126,10 +126,28 @@ float orderedQ8(const KernelSpec &spec, const LinearArgs &args, int64_t r, const
   return total;
 }
 
+/// Columns beyond the last are zeros.
+[[gnu::noipa]] float bf16Groups(const KernelSpec &spec, const LinearArgs &args, int64_t r,
+                                const uint8_t *panel, unsigned n) {
+  float total = 0;
+  for (int64_t first = 0; first < args.columns; first += 32) {
+    float sums[2] = {0, 0};
+    for (int64_t k = first; k < first + 32; ++k) {
+      const bool there = k < args.columns;
+      const float w = there ? static_cast<float>(packedValue(spec, panel, k, n)) : 0.0f;
+      sums[k % 2] = std::fma(w, there ? bf16Input(args, r, k) : 0.0f, sums[k % 2]);
+    }
+    const float both = sums[0] + sums[1];
+    total = total + both;
+  }
+  return total;
+}
+
 float orderedBf16(const KernelSpec &spec, const LinearArgs &args, int64_t r, const uint8_t *panel,
                   unsigned n) {
   const ZeroDenormals scope;
-  return bf16Chain(spec, args, r, panel, n);
+  return spec.order == Bf16Order::Groups ? bf16Groups(spec, args, r, panel, n)
+                                         : bf16Chain(spec, args, r, panel, n);
 }
 
 float orderedReduction(const KernelSpec &spec, const LinearArgs &args, int64_t r,

@@ -1,6 +1,7 @@
 // The emulation of tile instructions against loops written down from what each is said to do. On a
 // machine with AMX the same tests say whether the loops are right.
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -173,6 +174,38 @@ TEST_F(TileInstruction, Tdpbf16psMultipliesPairs) {
   });
   run([](KernelAssembler &code) { code.tdpbf16ps(code.tmm0, code.tmm1, code.tmm2); });
   EXPECT_THAT(sums, ElementsAreArray(wanted));
+}
+
+/// Sums that are not exact say the order: even columns in one chain of FMAs, odd ones in another,
+/// then both are added, then that to the sum.
+TEST_F(TileInstruction, Tdpbf16psAddsTheSumOfTwoChains) {
+  const FeatureSet usable = detectFeatures(hostCpuid()).usable;
+  if (usable.has(Feature::AMXTILE) && !usable.has(Feature::AMXBF16))
+    GTEST_SKIP() << "this machine lacks amx_bf16";
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (Bytes *bytes : {&a, &b, &sums})
+    for (size_t i = 0; i < bytes->size() / 4; ++i) {
+      const float value = normal(random); // its upper half is a bf16 that is as good
+      std::memcpy(&(*bytes)[4 * i], &value, 4);
+    }
+  for (Bytes *bytes : {&a, &b})
+    for (size_t i = 0; i < bytes->size(); i += 4)
+      (*bytes)[i + 1] = static_cast<uint8_t>(0x3F - (i & 0x80)); // lower halves: moderate, any sign
+  const auto half = [](const Bytes &bytes, size_t row, size_t index) {
+    uint16_t bits;
+    std::memcpy(&bits, &bytes[row * strideBytes + 2 * index], 2);
+    return std::bit_cast<float>(uint32_t{bits} << 16);
+  };
+  const Bytes wanted = expected([&](size_t m, size_t n) {
+    float chains[2] = {0, 0};
+    for (size_t k = 0; k < 2 * depth; ++k)
+      chains[k % 2] = std::fma(half(a, m, k), half(b, k / 2, 2 * n + k % 2), chains[k % 2]);
+    const float both = chains[0] + chains[1];
+    return std::bit_cast<uint32_t>(std::bit_cast<float>(word(sums, m, n)) + both);
+  });
+  run([](KernelAssembler &code) { code.tdpbf16ps(code.tmm0, code.tmm1, code.tmm2); });
+  EXPECT_THAT(sums, ElementsAreArray(wanted)) << "seed " << seed;
 }
 
 TEST_F(TileInstruction, TilezeroForgetsWhatWasLoaded) {

@@ -1,33 +1,49 @@
 // A model compiled for AMX, whole: what the compiler chose, how the runtime loads and runs it. On a
 // machine without AMX its tile instructions are emulated.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/Target.h"
-#include "runtime/loader/CheckMachine.h"
 #include "tests/codegen/TileEmulation.h"
+#include "tests/e2e/AmxSession.h"
 #include "tests/e2e/Models.h"
-#include "tests/e2e/Sessions.h"
+#include "tests/runtime/format/TestSupport.h"
 
 using namespace inf;
 using namespace inf::test;
 
 namespace {
 
-std::unique_ptr<Session> openAmxSession(const std::string &path, unsigned threads) {
-  LoadOptions load;
-  load.machine = hostMachine();
-  load.machine->features = load.machine->features | targetByName("amx").features;
-  SessionOptions options;
-  options.threads.threads = threads;
-  options.threads.pin = false; // tests run beside each other
-  return std::make_unique<Session>(Model::load(path, load), options);
-}
-
 std::vector<int32_t> someTokens(size_t count) {
   std::vector<int32_t> tokens;
   for (size_t i = 0; i < count; ++i)
     tokens.push_back(int32_t(i * 37 % 1000));
   return tokens;
+}
+
+/// gpt-oss-tiny as stored, rows of what reads bf16 weights in bf16.
+Arguments bf16Flags(const std::string &target) {
+  return {"--target=" + target, "--quant=none", "--activations=bf16"};
+}
+std::string tinyBf16() { return compiled(tinyModel, bf16Flags("amx")); }
+
+/// The same for AVX-512, its products of bf16 rows set by hand to sum as tiles do.
+std::string tinyBf16InTheOrderOfTiles() {
+  const TempFolder folder;
+  const std::string path = folder / "model.mlir";
+  Arguments arguments = bf16Flags("avx512");
+  arguments.insert(arguments.begin(), {"compile", tinyModel});
+  arguments.insert(arguments.end(), {"-q", "--emit=mlir", "--stop-after=verify-plan", "-o", path});
+  const Finished finished = infc(arguments);
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  const std::vector<uint8_t> bytes = readBytes(path);
+  std::string text(bytes.begin(), bytes.end());
+  const std::string pairs = "inf_linear_bf16_bf16_r6", groups = "inf_linear_bf16_bf16_r4_by32";
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(pairs, at)) != std::string::npos; ++count)
+    text.replace(at, pairs.size(), groups);
+  EXPECT_GT(count, 0u) << "no product of bf16 rows";
+  writeBytes(path, text);
+  return compiled(path, {});
 }
 
 } // namespace
@@ -53,4 +69,56 @@ TEST(Amx, oneRowAtATimeGivesTheBitsOfAPrompt) {
   const std::string model = tinyDefault("amx");
   const AllLogits whole = prefillLogits(*openAmxSession(model, 1), 0, tokens);
   EXPECT_TRUE(sameBits(whole, prefillLogits(*openAmxSession(model, 2), 0, tokens, 1)));
+}
+
+/// Of bf16 rows tiles sum in an order of their own, which no target without them takes by itself.
+TEST(Amx, bf16RowsGiveTheBitsOfATwinToldToSumAsTilesDo) {
+  SKIP_UNLESS_RUNS("avx512bf16");
+  const std::vector<int32_t> tokens = someTokens(150);
+  const AllLogits twin = soloLogits(tinyBf16InTheOrderOfTiles(), tokens);
+  const TileEmulation emulation;
+  EXPECT_TRUE(sameBits(twin, prefillLogits(*openAmxSession(tinyBf16(), 2), 0, tokens)));
+  EXPECT_FALSE(sameBits(twin, soloLogits(compiled(tinyModel, bf16Flags("avx512")), tokens)))
+      << "the two orders give the same bits: one of them is not what it says";
+}
+
+TEST(Amx, bf16RowsGiveTheSameBitsAloneAndInCompany) {
+  SKIP_UNLESS_RUNS("avx512bf16");
+  const std::vector<int32_t> tokens = someTokens(60);
+  TileEmulation emulation;
+  const AllLogits whole = prefillLogits(*openAmxSession(tinyBf16(), 1), 0, tokens);
+  if (!runsHere("amx")) {
+    EXPECT_GT(emulation.executed(), 0u) << "no kernel of the model uses tiles";
+  }
+  EXPECT_FALSE(emulation.isConfigured()) << "tiles stay configured behind the step";
+  for (uint32_t chunk : {1, 7, 8, 37})
+    EXPECT_TRUE(sameBits(whole, prefillLogits(*openAmxSession(tinyBf16(), 2), 0, tokens, chunk)))
+        << "chunks of " << chunk;
+}
+
+/// Fewer and more rows of company than tiles begin with.
+TEST(Amx, bf16RowsOfOneSequenceDoNotFeelAnother) {
+  SKIP_UNLESS_RUNS("avx512bf16");
+  const std::vector<int32_t> tokens = someTokens(12);
+  const TileEmulation emulation;
+  const std::string model = tinyBf16();
+  const AllLogits alone = prefillLogits(*openAmxSession(model, 1), 0, tokens, 1);
+  const auto session = openAmxSession(model, 1, 1024, 2);
+  AllLogits together;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    std::vector<RowRequest> rows = {{tokens[i], 0, INF_ROW_GENERATED, INF_OUTPUT_LOGITS}};
+    for (size_t other = 0; other < i * 2; ++other)
+      rows.push_back({tokens[other % tokens.size()], 1, INF_ROW_PROMPT, INF_OUTPUT_NONE});
+    const StepResult result = session->step(rows);
+    together.insert(together.end(), result.logits(0).begin(), result.logits(0).end());
+  }
+  EXPECT_TRUE(sameBits(alone, together));
+}
+
+TEST(Amx, explainSaysWhichOrderBf16RowsAreSummedIn) {
+  const Finished explained = infc({"explain", tinyBf16()});
+  ASSERT_EQ(explained.code, 0) << explained.err;
+  EXPECT_THAT(explained.out, testing::HasSubstr("inf_linear_bf16_bf16_r16_by32_bias__amx"));
+  EXPECT_THAT(explained.out, testing::HasSubstr("amx_tile, amx_bf16"));
+  EXPECT_THAT(explained.out, testing::HasSubstr("fewer than 8 rows go to FMAs"));
 }

@@ -21,22 +21,24 @@ Json toJson(const RoofReport &roof) {
   Json loops = Json::object();
   for (size_t kind = 0; kind < readKinds; ++kind)
     loops[std::string(readKindNames[kind])] = roof.byLoop[kind] / 1e9;
-  return {{"bandwidth_gb_s", roof.bandwidth.best / 1e9},
-          {"bandwidth_now_gb_s", roof.bandwidth.now / 1e9},
-          {"bandwidth_by_loop", loops},
-          {"int8_top_s", roof.int8Operations.best / 1e12},
-          {"int8_now_top_s", roof.int8Operations.now / 1e12},
-          {"int8_loop", roof.int8Loop},
-          {"f32_tflop_s", roof.f32Operations.best / 1e12},
-          {"f32_now_tflop_s", roof.f32Operations.now / 1e12},
-          {"f32_loop", roof.f32Loop},
-          {"samples", roof.samples},
-          {"anonymous_bytes", roof.anonymousBytes},
-          {"mapped_bytes", roof.mappedBytes},
-          {"mapped_fits_cache", roof.mappedFitsCache}};
+  Json object = {{"bandwidth_gb_s", roof.bandwidth.best / 1e9},
+                 {"bandwidth_now_gb_s", roof.bandwidth.now / 1e9},
+                 {"bandwidth_by_loop", loops}};
+  for (DotKind kind : {DotKind::Int8, DotKind::Bf16, DotKind::F32}) {
+    const std::string name(dotKindName(kind)), unit = kind == DotKind::Int8 ? "top_s" : "tflop_s";
+    const Peak &peak = peakOf(roof, kind);
+    object[name + "_" + unit] = peak.best / 1e12;
+    object[name + "_now_" + unit] = peak.now / 1e12;
+    object[name + "_loop"] = roof.loops[static_cast<size_t>(kind)];
+  }
+  object["samples"] = roof.samples;
+  object["anonymous_bytes"] = roof.anonymousBytes;
+  object["mapped_bytes"] = roof.mappedBytes;
+  object["mapped_fits_cache"] = roof.mappedFitsCache;
+  return object;
 }
 
-Json toJson(const BenchRun &run, const std::optional<RoofReport> &roof, bool int8) {
+Json toJson(const BenchRun &run, const std::optional<RoofReport> &roof, DotKind products) {
   return {{"kind", kindName(run.kind)},
           {"tokens", run.tokens},
           {"context", run.context},
@@ -46,15 +48,15 @@ Json toJson(const BenchRun &run, const std::optional<RoofReport> &roof, bool int
           {"bytes_upper_bound", !run.bytesExact},
           {"bandwidth_fraction", orNull(bandwidthFraction(run, roof))},
           {"top_s", orNull(inTera(run.operationsPerSecond()))},
-          {"compute_fraction", orNull(computeFraction(run, roof, int8))},
+          {"compute_fraction", orNull(computeFraction(run, roof, products))},
           {"seconds", run.seconds},
           {"logits_hash", fmt::format("{:016x}", run.hash)}};
 }
 
-Json toJson(const ThreadResult &result, bool int8) {
+Json toJson(const ThreadResult &result, DotKind products) {
   Json runs = Json::array();
   for (const BenchRun &run : result.runs)
-    runs.push_back(toJson(run, result.roof, int8));
+    runs.push_back(toJson(run, result.roof, products));
   return {{"threads", result.plan.threads},
           {"threads_reason", result.plan.reason},
           {"roof", result.roof ? toJson(*result.roof) : Json(nullptr)},
@@ -86,13 +88,13 @@ void addStages(Json &stages, const StageTable &table) {
 std::string benchJson(const BenchReport &report) {
   Json object = {{"cpu", report.cpu},       {"version", INF_VERSION},
                  {"model", report.model},   {"build_id", report.buildId},
-                 {"repeat", report.repeat}, {"compute_roof", report.int8 ? "int8" : "f32"},
+                 {"repeat", report.repeat}, {"compute_roof", dotKindName(report.products)},
                  {"load", loadJson(report)}};
-  object.update(toJson(report.result, report.int8));
+  object.update(toJson(report.result, report.products));
   if (!report.sweep.empty()) {
     object["knee"] = report.result.plan.threads;
     for (const ThreadResult &result : report.sweep)
-      object["sweep"].push_back(toJson(result, report.int8));
+      object["sweep"].push_back(toJson(result, report.products));
   }
   if (!report.stages.empty()) {
     object["stages"] = Json::array();

@@ -12,9 +12,9 @@ std::optional<double> bandwidthFraction(const BenchRun &run,
 }
 
 std::optional<double> computeFraction(const BenchRun &run, const std::optional<RoofReport> &roof,
-                                      bool int8) {
+                                      DotKind products) {
   const std::optional<double> rate = run.operationsPerSecond();
-  const double best = !roof ? 0 : (int8 ? roof->int8Operations.best : roof->f32Operations.best);
+  const double best = roof ? peakOf(*roof, products).best : 0;
   if (!rate || best <= 0)
     return std::nullopt;
   return *rate / best;

@@ -31,8 +31,8 @@ struct BenchReport {
   LoadTimes load;
   LoadMode loadMode = LoadMode::Map;
   uint64_t repeat = 0;
-  bool int8 = false;   ///< the model has integer kernels: compute is held against int8, else f32
-  ThreadResult result; ///< with the sweep: of the knee
+  DotKind products = DotKind::F32; ///< what compute is held against
+  ThreadResult result;             ///< with the sweep: of the knee
   std::vector<ThreadResult> sweep; ///< ascending threads; empty without
   std::vector<StageTable> stages;
 };
@@ -40,7 +40,7 @@ struct BenchReport {
 /// Shares of the roof; nullopt without a roof, and where only bounds are known.
 std::optional<double> bandwidthFraction(const BenchRun &run, const std::optional<RoofReport> &roof);
 std::optional<double> computeFraction(const BenchRun &run, const std::optional<RoofReport> &roof,
-                                      bool int8);
+                                      DotKind products);
 
 /// The rate that a knee is about: of the first decode run, or the first run without one.
 double sweepRate(const ThreadResult &result);

@@ -37,31 +37,35 @@ std::string roofLine(const RoofReport &roof) {
   for (size_t kind = 0; kind < readKinds; ++kind)
     loops += fmt::format("{}{} {:.2f}", kind == 0 ? "" : ", ", readKindNames[kind],
                          roof.byLoop[kind] / 1e9);
+  std::string peaks;
+  for (DotKind kind : {DotKind::Int8, DotKind::Bf16, DotKind::F32})
+    peaks += fmt::format(", {} {:.3f} {} ({})", dotKindName(kind), peakOf(roof, kind).best / 1e12,
+                         kind == DotKind::Int8 ? "TOP/s" : "TFLOP/s",
+                         roof.loops[static_cast<size_t>(kind)]);
   return fmt::format(
-      "roof {:.2f} GB/s ({}; median {:.2f}), int8 {:.3f} TOP/s ({}), f32 {:.3f} TFLOP/s ({}); "
-      "best of {} samples between the runs\n{}",
-      roof.bandwidth.best / 1e9, loops, roof.bandwidth.now / 1e9, roof.int8Operations.best / 1e12,
-      roof.int8Loop, roof.f32Operations.best / 1e12, roof.f32Loop, roof.samples,
+      "roof {:.2f} GB/s ({}; median {:.2f}){}; best of {} samples between the runs\n{}",
+      roof.bandwidth.best / 1e9, loops, roof.bandwidth.now / 1e9, peaks, roof.samples,
       roof.mappedFitsCache ? "     the weights fit into the cache: the mapped loops measure it\n"
                            : "");
 }
 
-std::string runLines(const ThreadResult &result, bool int8) {
+std::string runLines(const ThreadResult &result, DotKind products) {
   std::string text = fmt::format("{:<28} {:>10} {:>10} {:>8} {:>8} {:>8}\n", "what", "tok/s",
                                  "GB/s", "of roof", "TOP/s", "of roof");
   for (const BenchRun &run : result.runs)
     text += fmt::format("{:<28} {:>10.2f} {:>10} {:>8} {:>8} {:>8}\n",
                         what(run.kind, run.tokens, run.context, run.batch), run.tokensPerSecond(),
                         gbPerSecond(run), percent(bandwidthFraction(run, result.roof)),
-                        topPerSecond(run), percent(computeFraction(run, result.roof, int8)));
+                        topPerSecond(run), percent(computeFraction(run, result.roof, products)));
   return text;
 }
 
 std::string sweepLines(const BenchReport &report) {
   std::string text;
   for (const ThreadResult &result : report.sweep)
-    text += fmt::format("\n{} threads\n{}{}", result.plan.threads,
-                        result.roof ? roofLine(*result.roof) : "", runLines(result, report.int8));
+    text +=
+        fmt::format("\n{} threads\n{}{}", result.plan.threads,
+                    result.roof ? roofLine(*result.roof) : "", runLines(result, report.products));
   return text + fmt::format("knee: {} threads, the fewest within 3 % of the best decoding\n",
                             report.result.plan.threads);
 }
@@ -96,7 +100,7 @@ std::string benchText(const BenchReport &report) {
   const ThreadResult &result = report.result;
   std::string text = fmt::format("{}\n{}\n", report.cpu, report.model);
   if (report.sweep.empty())
-    text += (result.roof ? roofLine(*result.roof) : "") + runLines(result, report.int8);
+    text += (result.roof ? roofLine(*result.roof) : "") + runLines(result, report.products);
   else
     text += sweepLines(report);
   for (const StageTable &table : report.stages)
@@ -105,7 +109,7 @@ std::string benchText(const BenchReport &report) {
          fmt::format("\nthreads {} ({})\nmedians of {}; TOP/s counts matrices, not attention, "
                      "against {}; peak memory {}\n",
                      result.plan.threads, result.plan.reason, report.repeat,
-                     report.int8 ? "int8" : "f32", report.peakMemory);
+                     dotKindName(report.products), report.peakMemory);
 }
 
 } // namespace inf

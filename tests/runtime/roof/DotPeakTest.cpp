@@ -14,7 +14,7 @@ FeatureSet usable() { return detectFeatures(hostCpuid()).usable; }
 struct DotCase {
   std::string name;
   FeatureSet features;
-  DotLoop (*choose)(FeatureSet);
+  DotKind kind;
   std::string_view loop;
 };
 
@@ -39,7 +39,7 @@ FeatureSet avx2() { return FeatureSet{}.with(Feature::AVX2).with(Feature::FMA); 
 // Twelve chains over at most two units of at most one result a cycle: a round takes 6 cycles or
 // more. A CPU of 10 GHz is not known; what is faster has lost its work to the compiler.
 TEST_P(DotLoops, aRoundTakesAsLongAsItsInstructionsMust) {
-  const DotLoop loop = GetParam().choose(GetParam().features);
+  const DotLoop loop = dotLoop(GetParam().kind, GetParam().features);
   ASSERT_NE(loop.run, nullptr);
   EXPECT_EQ(loop.name, GetParam().loop);
   double best = 1;
@@ -52,16 +52,24 @@ INSTANTIATE_TEST_SUITE_P(
     Targets, DotLoops,
     testing::Values(
         DotCase{"int8_avx512vnni", avx2().with(Feature::AVX512F).with(Feature::AVX512VNNI),
-                &int8DotLoop, "vpdpbusd zmm"},
-        DotCase{"int8_avxvnni", avx2().with(Feature::AVXVNNI), &int8DotLoop, "vpdpbusd ymm"},
-        DotCase{"int8_avx2", avx2(), &int8DotLoop, "vpmaddubsw ymm"},
-        DotCase{"f32_avx512", avx2().with(Feature::AVX512F), &f32DotLoop, "vfmadd zmm"},
-        DotCase{"f32_avx2", avx2(), &f32DotLoop, "vfmadd ymm"}),
+                DotKind::Int8, "vpdpbusd zmm"},
+        DotCase{"int8_avxvnni", avx2().with(Feature::AVXVNNI), DotKind::Int8, "vpdpbusd ymm"},
+        DotCase{"int8_avx2", avx2(), DotKind::Int8, "vpmaddubsw ymm"},
+        DotCase{"bf16_avx512bf16", avx2().with(Feature::AVX512F).with(Feature::AVX512BF16),
+                DotKind::Bf16, "vdpbf16ps zmm"},
+        DotCase{"int8_amx", FeatureSet{}.with(Feature::AMXTILE).with(Feature::AMXINT8),
+                DotKind::Int8, "tdpbssd"},
+        DotCase{"bf16_amx", FeatureSet{}.with(Feature::AMXTILE).with(Feature::AMXBF16),
+                DotKind::Bf16, "tdpbf16ps"},
+        DotCase{"f32_avx512", avx2().with(Feature::AVX512F), DotKind::F32, "vfmadd zmm"},
+        DotCase{"f32_avx2", avx2(), DotKind::F32, "vfmadd ymm"}),
     [](const auto &tested) { return tested.param.name; });
 
 TEST(DotPeak, aMachineWithoutVectorsHasNoLoopAndNoPeak) {
   ThreadPool pool(1);
-  EXPECT_EQ(int8DotLoop({}).run, nullptr);
-  EXPECT_EQ(f32DotLoop(FeatureSet{}.with(Feature::AVX2)).run, nullptr) << "FMA is needed too";
-  EXPECT_EQ(measureDotPeak(pool, int8DotLoop({})), 0);
+  EXPECT_EQ(dotLoop(DotKind::Int8, {}).run, nullptr);
+  EXPECT_EQ(dotLoop(DotKind::F32, FeatureSet{}.with(Feature::AVX2)).run, nullptr)
+      << "FMA is needed too";
+  EXPECT_EQ(dotLoop(DotKind::Bf16, avx2()).run, nullptr) << "FMAs are no products of bf16";
+  EXPECT_EQ(measureDotPeak(pool, dotLoop(DotKind::Int8, {})), 0);
 }

@@ -53,8 +53,11 @@ TEST(Roof, theBestSampleIsTheRoofAndTheMedianIsNow) {
   EXPECT_GT(report.bandwidth.now, 0);
   EXPECT_GE(report.bandwidth.best, report.bandwidth.now);
   EXPECT_EQ(report.bandwidth.best, *std::max_element(report.byLoop.begin(), report.byLoop.end()));
-  EXPECT_GE(report.int8Operations.best, report.int8Operations.now);
-  EXPECT_GE(report.f32Operations.best, report.f32Operations.now);
+  for (DotKind kind : {DotKind::Int8, DotKind::Bf16, DotKind::F32}) {
+    const Peak &peak = peakOf(report, kind);
+    EXPECT_GE(peak.best, peak.now) << dotKindName(kind);
+    EXPECT_EQ(peak.best > 0, dotLoop(kind, usable()).run != nullptr) << dotKindName(kind);
+  }
 }
 
 TEST(Roof, theMedianOfAnEvenCountIsTheMeanOfTheTwoInTheMiddle) {

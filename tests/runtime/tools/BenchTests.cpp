@@ -80,6 +80,7 @@ TEST_F(BenchCommand, theRoofOfTheSameRunGivesEverySpeedAShare) {
   EXPECT_EQ(roof["bandwidth_gb_s"].get<double>(), best);
   EXPECT_GT(roof["int8_top_s"].get<double>(), 0);
   EXPECT_GT(roof["f32_tflop_s"].get<double>(), 0);
+  EXPECT_EQ(roof["bf16_tflop_s"].get<double>() > 0, roof["bf16_loop"] != "none");
   for (const Json &run : result["runs"])
     // Each run is held against the samples around it, and none of them is above the best.
     EXPECT_GE(run["bandwidth_fraction"].get<double>(), run["gb_s"].get<double>() / best - 1e-9);
@@ -91,6 +92,20 @@ TEST_F(BenchCommand, integerKernelsAreHeldAgainstTheIntegerPeak) {
     contents.manifest.kernels.push_back({"inf_linear_mxfp4_q8_r1__avx512vnni", 1, {}});
   };
   EXPECT_EQ(json({"-p", "1", "-n", "0", "-r", "1", "--no-roof"})["compute_roof"], "int8");
+}
+
+TEST_F(BenchCommand, kernelsForBf16RowsAreHeldAgainstThePeakOfTheirInstruction) {
+  std::string symbol;
+  fake.change = [&](inf::PayloadContents &contents) {
+    contents.manifest.kernels.push_back({symbol, 1, {}});
+  };
+  for (const auto &[name, roof] : {std::pair{"inf_linear_bf16_bf16_r6__avx512bf16", "bf16"},
+                                   {"inf_linear_bf16_bf16_r16_by32_bias__amx", "bf16"},
+                                   {"inf_linear_bf16_bf16_r6__avx512", "f32"},
+                                   {"inf_linear_bf16_f32_r8__avx512", "f32"}}) {
+    symbol = name;
+    EXPECT_EQ(json({"-p", "1", "-n", "0", "-r", "1", "--no-roof"})["compute_roof"], roof) << name;
+  }
 }
 
 TEST_F(BenchCommand, stagesAreCountedByTheBarriersOfAStep) {
