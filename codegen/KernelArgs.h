@@ -58,17 +58,34 @@ struct LinearArgs {
   float swigluAlpha;            ///< clamped form: (up + 1) * gate * sigmoid(alpha * gate)
 };
 
+/// Keys of a chunk of attention: positions 1024c .. 1024c + 1023.
+inline constexpr int64_t attentionChunkKeys = 1024;
+
 /// Attention of one row's `group` query heads that share a kv head, over keys firstKey..lastKey:
 ///   z_j = scale * q . K_j;  p_j = exp(z_j - m) / (exp(sink - m) + sum_i exp(z_i - m))
-/// by online softmax over tiles of 16 keys on the absolute grid (tile t = positions 16t..16t+15),
-/// ascending; starts from m = max(sink, -1e30), sum = exp(sink - m); without sinks m = -1e30,
-/// sum = 0. Per tile, with exp of codegen/Exp.h:
-///   z = (FMA chain from 0 over ascending d of K * q) * scale;  m' = max(m, max z);
-///   p = exp(z - m');  alpha = exp(m - m');  sum = fma(sum, alpha, hsum(p));
-///   acc = acc * alpha, then acc = fma(V, p, acc) in ascending key order, valid keys only.
-/// hsum folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1), masked lanes 0. At the end
-/// acc / sum. Keys and values outside firstKey..lastKey may hold anything, NaN included, but the
-/// keys of a whole tile must be readable. `out` need not be initialized and must not overlap `q`.
+/// The keys are cut into chunks on the absolute grid, so that a row's bits are the same whether one
+/// call goes through all of them or several calls through some each. With exp of codegen/Exp.h:
+///   1. Of each chunk that holds a key, m, s and acc[headDim] by online softmax over tiles of 16
+///      keys on the absolute grid (tile t = positions 16t..16t+15), ascending; from m = -1e30,
+///      s = 0, acc = 0, per tile
+///        z = (FMA chain from 0 over ascending d of K * q) * scale;  m' = max(m, max z);
+///        p = exp(z - m');  alpha = exp(m - m');  s = fma(s, alpha, hsum(p));
+///        acc = acc * alpha, then acc = fma(V, p, acc) in ascending key order, valid keys only.
+///   2. M, S, A are those of the first chunk; each further one, ascending, joins by
+///        M' = max(M, m);  b = exp(M - M');  g = exp(m - M');
+///        S = fma(S, b, s * g);  A = fma(acc, g, A * b)       s * g and A * b rounded.
+///   3. out = A * r with r = 1 / S; with sinks
+///        M' = max(M, sink);  b = exp(M - M');  r = b / fma(S, b, exp(sink - M')).
+/// hsum folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1), masked lanes 0. Keys and
+/// values outside firstKey..lastKey may hold anything, NaN included, but the keys of a whole tile
+/// must be readable. `out` need not be initialized and must not overlap `q`.
+///
+/// Three forms of a call, by `partials` and `partialCount`:
+///   null, 0   all three steps, to `out`.
+///   p, 0      step 1 alone: firstKey..lastKey lie in one chunk, whose m, s and acc go to the
+///             partial at p; `out` and `sinks` are not read.
+///   p, n > 0  steps 2 and 3: n partials, attentionPartialBytes(headDim, group) apart from p on,
+///             of chunks in ascending order; the first is overwritten. No q, no key is read.
 /// A tile lies in one block (blockTokens is a power of two, at least 16). In a block, for this
 /// layer and kv head:
 ///   keys   at keyOffset:   [blockTokens / 16][headDim][16 keys]
@@ -83,6 +100,17 @@ struct AttentionArgs {
   int64_t firstKey, lastKey;      ///< inclusive, 0 <= firstKey <= lastKey
   const float *sinks;             ///< [group]
   float scale;
+  uint8_t *partials;
+  int64_t partialCount;
 };
+
+/// A partial: a line of sixteen floats with m of each head, one with s, then acc [group][headDim],
+/// padded to whole lines. In which lane a head stands is the kernel's affair.
+inline constexpr int64_t attentionPartialLine = 64;
+constexpr int64_t attentionPartialBytes(int64_t headDim, int64_t group) {
+  const int64_t acc = group * headDim * int64_t(sizeof(float));
+  return 2 * attentionPartialLine +
+         (acc + attentionPartialLine - 1) / attentionPartialLine * attentionPartialLine;
+}
 
 } // namespace inf

@@ -3,6 +3,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "codegen/KernelArgs.h"
+#include "passes/Partitions.h"
 #include "runtime/abi/ActivationRows.h"
 
 using namespace mlir;
@@ -58,6 +60,26 @@ Value inPlaceOperand(Operation *op) {
       .Case([](ir::AddOp o) -> Value { return o.getLhs(); })
       .Case([](ir::LayerOp o) -> Value { return o.getX(); })
       .Default(Value());
+}
+
+Partials partialsOf(Operation *op, int64_t maxRows) {
+  auto attention = dyn_cast<ir::AttentionOp>(op);
+  auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
+  if (!attention || !partition || partition.getSplitRows() == 0)
+    return {};
+  int64_t kvHeads = int64_t(attention.getKvHeads());
+  int64_t group = int64_t(attention.getHeads()) / kvHeads;
+  return {std::min(maxRows, partition.getSplitRows()), kvHeads, mostChunks(attention),
+          attentionPartialBytes(int64_t(attention.getHeadDim()), group)};
+}
+
+int64_t chunkCounterBytes(ir::ModelOp model, int64_t maxRows) {
+  int64_t counters = 0;
+  model.walk([&](ir::AttentionOp op) {
+    Partials partials = partialsOf(op, maxRows);
+    counters = std::max(counters, partials.rows * partials.kvHeads);
+  });
+  return alignTo(counters * 4, bufferAlignment);
 }
 
 Scratch scratchOf(Operation *op, int64_t maxRows) {

@@ -41,6 +41,20 @@ std::vector<mlir::OpResult> bufferResults(mlir::Operation *op);
 /// what is added to it is added in place. Null when there is none.
 mlir::Value inPlaceOperand(mlir::Operation *op);
 
+/// Attention that may be split over its keys: what its partial results take in the arena, as
+///   [rows][kv heads][chunks] partials (codegen/KernelArgs.h)
+/// and how many there are most of a row and kv head. All 0 for any other op.
+struct Partials {
+  int64_t rows = 0, kvHeads = 0, chunks = 0;
+  int64_t partialBytes = 0; ///< of one
+  int64_t bytes() const { return rows * kvHeads * chunks * partialBytes; }
+};
+Partials partialsOf(mlir::Operation *op, int64_t maxRows);
+
+/// Bytes at the end of the arena where the threads count, for each row and kv head that is split,
+/// the chunks that are done: u32 each, 0 between stages. 0 when no attention may be split.
+int64_t chunkCounterBytes(ir::ModelOp model, int64_t maxRows);
+
 /// Bytes of scratch per thread that `op` works in, and where its parts begin.
 struct Scratch {
   int64_t normedRows = 0; ///< [row_tile][padded features] f32: rows after the norm prologue

@@ -113,6 +113,7 @@ private:
     e.store(e.constI32(defaultMxcsr), wanted);
     callIntrinsic("llvm.x86.sse.ldmxcsr", wanted);
     StepFrame frame(e, model, function.getArgument(0), e.widen(function.getArgument(1)));
+    clearChunkCounters(frame);
     ir::StepOp step = *model.getBody().getOps<ir::StepOp>().begin();
     for (Operation &op : step.getBody().front().without_terminator())
       if (failed(emitStepOp(frame, op)))

@@ -2,7 +2,8 @@
 //
 // The arena: [residual stream | buffers]. A block's buffers start behind the residual, for every
 // kind of block at the same place, since one layer runs at a time; the step's own buffers avoid
-// that region only while layers run between their definition and last use.
+// that region only while layers run between their definition and last use. Partial results of split
+// attention are a buffer that lives during that op; the counters of their chunks end the arena.
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -83,6 +84,10 @@ private:
   }
 
   void visit(Operation &op) {
+    if (int64_t bytes = partialsOf(&op, maxRows).bytes()) {
+      partials[&op] = intervals.size();
+      intervals.push_back({{}, index[&op], index[&op], bytes, -2});
+    }
     std::vector<OpResult> results = bufferResults(&op);
     if (results.empty())
       return;
@@ -164,7 +169,11 @@ private:
   }
 
   void writeOffsets() {
+    auto i64 = IntegerType::get(body.getParentOp()->getContext(), 64);
     for (Operation &op : body) {
+      op.removeAttr(ir::partialsAttrName);
+      if (auto found = partials.find(&op); found != partials.end())
+        op.setAttr(ir::partialsAttrName, IntegerAttr::get(i64, intervals[found->second].offset));
       std::vector<OpResult> results = bufferResults(&op);
       if (results.empty())
         continue;
@@ -178,7 +187,8 @@ private:
   Block &body;
   int64_t maxRows, maxOutputRows, base, bytesOfLayers;
   llvm::DenseMap<Operation *, int64_t> index;
-  llvm::DenseMap<Value, size_t> of; ///< value -> its interval
+  llvm::DenseMap<Value, size_t> of;             ///< value -> its interval
+  llvm::DenseMap<Operation *, size_t> partials; ///< split attention -> the interval of its partials
   std::vector<Interval> intervals;
 };
 
@@ -237,7 +247,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       return failure();
     model.setMaxRows(maxRows);
     model.setMaxOutputRows(maxOutputRows);
-    model.setArena(std::max(*end, layersEnd));
+    model.setArena(std::max(*end, layersEnd) + chunkCounterBytes(model, maxRows));
     return success();
   }
 

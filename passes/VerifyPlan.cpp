@@ -3,6 +3,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include "codegen/KernelArgs.h"
 #include "passes/Buffers.h"
 #include "passes/KernelUse.h"
 #include "passes/Partitions.h"
@@ -32,9 +33,11 @@ LogicalResult checkPartition(Operation &op) {
     return op.emitError() << describe(&op) << ": expected inf.partition; run inf-partition";
   // A head's halves meet in rope: only whole panels of other products may be gathered.
   bool sameGrain = natural.getGrain() == found.getGrain();
+  bool chunks = found.getChunkKeys() == 0 ||
+                (isa<ir::AttentionOp>(op) && found.getChunkKeys() == attentionChunkKeys);
   bool panels = natural.getAxis() == ir::Axis::Outputs && !isa<ir::QkvOp>(op) &&
                 found.getGrain() % natural.getGrain() == 0;
-  if (natural.getAxis() != found.getAxis() || (!sameGrain && !panels) ||
+  if (natural.getAxis() != found.getAxis() || (!sameGrain && !panels) || !chunks ||
       found.getGrain() > ir::largestSize || found.getRowTile() > maxRowTile)
     return op.emitError() << describe(&op) << ": expected a partition like " << natural
                           << " with a row_tile of at most " << maxRowTile << ", found " << found;
@@ -43,7 +46,11 @@ LogicalResult checkPartition(Operation &op) {
 
 class BodyChecker {
 public:
-  BodyChecker(ir::ModelOp modelOp, Block &blockBody) : model(modelOp), body(blockBody) {}
+  /// Buffers may lie up to the counters of chunks, which end the arena.
+  BodyChecker(ir::ModelOp modelOp, Block &blockBody)
+      : model(modelOp), body(blockBody),
+        buffersEnd(int64_t(*modelOp.getArena()) -
+                   chunkCounterBytes(modelOp, int64_t(*modelOp.getMaxRows()))) {}
 
   LogicalResult run() {
     bool isBlock = isa<ir::BlockOp>(body.getParentOp());
@@ -53,7 +60,7 @@ public:
       if (isBlock && op.hasTrait<OpTrait::IsTerminator>() &&
           failed(expectFront(op, op.getOperand(0), "result")))
         return failure();
-      if (failed(checkPartition(op)) || failed(check(op)))
+      if (failed(checkPartition(op)) || failed(check(op)) || failed(checkPartials(op)))
         return failure();
       if (auto layer = dyn_cast<ir::LayerOp>(op); layer && failed(checkLayer(layer)))
         return failure();
@@ -78,18 +85,52 @@ private:
         failed(expectFront(*layer, layer.getResult(), "result")))
       return failure();
     auto block = model.lookupSymbol<ir::BlockOp>(layer.getBlockAttr());
-    for (Operation &op : block.getBody().front()) {
-      auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(ir::offsetsAttrName);
-      for (OpResult result : bufferResults(&op))
-        for (auto &[value, range] : live) {
-          int64_t offset = offsets ? offsets[result.getResultNumber()] : 0;
+    for (Operation &op : block.getBody().front())
+      for (Range worked : rangesOf(op))
+        for (auto &[value, range] : live)
           if (value != layer.getX() && value != layer.getResult() && neededAfter(value, *layer) &&
-              range.overlaps(rangeOf(result, offset)))
+              range.overlaps(worked))
             return layer.emitError() << describe(layer) << ": a buffer that is still read, at ["
                                      << range.begin << ", " << range.end << "), lies where block "
-                                     << block.getSymName() << " works, at " << offset;
-        }
-    }
+                                     << block.getSymName() << " works, at " << worked.begin;
+    return success();
+  }
+
+  /// All that `op` writes to the arena.
+  std::vector<Range> rangesOf(Operation &op) {
+    std::vector<Range> ranges;
+    auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(ir::offsetsAttrName);
+    for (OpResult result : bufferResults(&op))
+      ranges.push_back(rangeOf(result, offsets ? offsets[result.getResultNumber()] : 0));
+    if (std::optional<Range> partials = partialsRange(op))
+      ranges.push_back(*partials);
+    return ranges;
+  }
+
+  /// Of attention that may be split; nullopt when there are none inside the arena.
+  std::optional<Range> partialsRange(Operation &op) {
+    int64_t bytes = partialsOf(&op, int64_t(*model.getMaxRows())).bytes();
+    auto offset = op.getAttrOfType<IntegerAttr>(ir::partialsAttrName);
+    if (bytes == 0 || !offset || offset.getInt() < 0 || offset.getInt() > buffersEnd - bytes)
+      return std::nullopt;
+    return Range{offset.getInt(), offset.getInt() + bytes};
+  }
+
+  /// Partial results of attention lie over nothing that lives while it runs.
+  LogicalResult checkPartials(Operation &op) {
+    int64_t bytes = partialsOf(&op, int64_t(*model.getMaxRows())).bytes();
+    if (bytes == 0)
+      return success();
+    std::optional<Range> partials = partialsRange(op);
+    if (!partials || partials->begin % bufferAlignment)
+      return op.emitError() << describe(&op) << ": expected inf.partials, 64-byte aligned, with "
+                            << bytes << " bytes inside " << buffersEnd
+                            << " bytes of arena; run inf-plan-memory";
+    for (auto &[value, range] : live)
+      if (range.overlaps(*partials))
+        return op.emitError() << describe(&op) << ": its partial results at [" << partials->begin
+                              << ", " << partials->end << ") overlap a buffer that is in use, at ["
+                              << range.begin << ", " << range.end << ")";
     return success();
   }
 
@@ -112,7 +153,7 @@ private:
     for (auto [result, offset] : llvm::zip(results, offsets.asArrayRef())) {
       if (offset == callerBuffer && isa<ir::LmHeadOp>(op))
         continue;
-      int64_t arena = *model.getArena();
+      int64_t arena = buffersEnd;
       if (offset > arena)
         return op.emitError() << describe(&op) << ": expected a buffer inside " << arena
                               << " bytes of arena, found one at " << offset;
@@ -163,6 +204,7 @@ private:
 
   ir::ModelOp model;
   Block &body;
+  const int64_t buffersEnd;
   llvm::MapVector<Value, Range> live;
 };
 

@@ -19,7 +19,7 @@ public:
   static constexpr unsigned lineBytes = AttentionFrame::lineBytes;
 
   explicit AttentionContext(const KernelSpec &kernelSpec)
-      : spec(kernelSpec), shape(spec), layout(shape, spec.group),
+      : spec(kernelSpec), shape(spec), layout(shape, spec.headDim, spec.group),
         elementBytes(static_cast<unsigned>(weightBytes(spec.kv, 1))),
         a(spec.isa, 6, localBytes(layout)), lanes(LanesEmitter::create(a)) {}
 
@@ -43,7 +43,7 @@ public:
 
   Gpr args = a.takeArguments();
   Gpr q = a.takeGeneral("q");
-  Gpr out = a.takeGeneral("out");
+  Gpr out = a.takeGeneral("accumulators"); ///< [group][headDim]
   Gpr frame = a.takeGeneral("aligned frame");
   Gpr position = a.takeGeneral("first position of the tile");
   Gpr table = a.takeGeneral("block table entry");

@@ -9,7 +9,7 @@
 //               sum = sum * alpha + hsum(p)  (one FMA)
 //     values    per 16 dimensions: acc = acc * alpha;  acc += p[h][key] * V[key][16 dims],
 //     ascending
-//   out = acc / sum;  out itself is the accumulator.
+//   at the end of a chunk of 1024 keys: join with the chunks before it (Chunks.h);  out = A * r
 //
 // A whole step is 1, 2 or 4 full tiles of one block: each number of the cache is then widened once
 // for all heads (of a sub-group), each scalar broadcast once for all tiles, and the accumulators
@@ -26,6 +26,7 @@
 
 #include "codegen/Generators.h"
 #include "codegen/attention/AttentionContext.h"
+#include "codegen/attention/Chunks.h"
 #include "codegen/attention/HeadFold.h"
 #include "codegen/attention/OuterProduct.h"
 #include "codegen/attention/Softmax.h"
@@ -56,7 +57,6 @@ public:
 
 private:
   void start();
-  void clearOut();
   void findFirstTile();
   void stepLoop();
   void locateTile();
@@ -76,18 +76,33 @@ private:
                 const Address &value, const Address &p);
   void wholeValues(HeadRange range);
   void partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane);
-  void divideBySum();
 
   Softmax softmax{*this};
+  Chunks chunks{*this, softmax};
 };
 
 KernelCode AttentionGenerator::generate() {
+  Xbyak::Label nextChunk, partial, fromPartials, finish, end;
   start();
-  softmax.start();
-  clearOut();
+  a.cmp(arg(offsetof(AttentionArgs, partialCount)), 0);
+  a.jne(fromPartials);
   findFirstTile();
+  a.L(nextChunk);
+  chunks.startChunk();
   stepLoop();
-  divideBySum();
+  a.cmp(arg(offsetof(AttentionArgs, partials)), 0);
+  a.jne(partial);
+  chunks.join();
+  chunks.jumpIfKeysAreLeft(nextChunk);
+  a.L(finish);
+  chunks.finish();
+  a.jmp(end);
+  a.L(fromPartials);
+  chunks.joinPartials();
+  a.jmp(finish);
+  a.L(partial);
+  chunks.storePartial();
+  a.L(end);
   return a.finish(kernelSymbol(spec));
 }
 
@@ -95,17 +110,7 @@ void AttentionGenerator::start() {
   a.lea(frame, a.ptr[a.rsp + alignmentSlack]);
   a.and_(frame, -64);
   a.mov(q, arg(offsetof(AttentionArgs, q)));
-  a.mov(out, arg(offsetof(AttentionArgs, out)));
-}
-
-void AttentionGenerator::clearOut() {
-  const Gpr offset = a.takeGeneral("offset");
-  const Lanes16 zero = lanes->take("zero");
-  lanes->setZero(zero);
-  const unsigned bytes = spec.group * headBytes(), half = bytes % lineBytes;
-  a.loopBelow(offset, bytes - half, lineBytes, [&] { lanes->store(out + offset, zero); });
-  if (half != 0) // offset is where the loop ended
-    lanes->storeHalf(out + offset, zero);
+  chunks.start();
 }
 
 /// position = firstKey rounded down to a tile;  table and inBlock follow from it.
@@ -133,7 +138,7 @@ void AttentionGenerator::stepLoop() {
   partialTile();
   advance(1);
   a.L(next);
-  a.cmp(position, arg(offsetof(AttentionArgs, lastKey)));
+  a.cmp(position, a.qword[frame + layout.chunkLast]);
   a.jle(top);
 }
 
@@ -372,27 +377,6 @@ void AttentionGenerator::partialValues(HeadRange range, const Gpr &firstLane, co
       a.jle(top);
     });
   });
-}
-
-/// out[h] = acc[h] / sum[h]
-void AttentionGenerator::divideBySum() {
-  const Gpr d = a.takeGeneral("offset"), row = a.takeGeneral("row of out");
-  const Lanes16 sum = lanes->take("sum"), acc = lanes->take("accumulator");
-  a.mov(row, out);
-  for (unsigned h = 0; h < spec.group; ++h) {
-    lanes->broadcast(sum, frame + (layout.sum + laneOfHead(h) * floatBytes));
-    a.loopBelow(d, headBytes() / lineBytes * lineBytes, lineBytes, [&] {
-      lanes->load(acc, row + d);
-      lanes->divide(acc, acc, sum);
-      lanes->store(row + d, acc);
-    });
-    if (shape.halfLine) {
-      lanes->loadHalf(acc, row + d);
-      lanes->divide(acc, acc, sum);
-      lanes->storeHalf(row + d, acc);
-    }
-    a.add(row, headBytes());
-  }
 }
 
 } // namespace

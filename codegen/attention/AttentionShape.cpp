@@ -58,9 +58,12 @@ AttentionShape::AttentionShape(const KernelSpec &spec)
       tiles(tilesOfStep(spec, mostTogether(heads))),
       valueLines(linesOfValues(spec, mostTogether(heads))) {}
 
-AttentionFrame::AttentionFrame(const AttentionShape &shape, unsigned group)
+AttentionFrame::AttentionFrame(const AttentionShape &shape, unsigned headDim, unsigned group)
     : scoreTileBytes(group * lineBytes), scores(0), maximum(shape.tiles * scoreTileBytes),
       alpha(maximum + shape.tiles * lineBytes), runningMaximum(alpha + shape.tiles * lineBytes),
-      sum(runningMaximum + lineBytes), changed(sum + lineBytes), bytes(changed + lineBytes) {}
+      sum(runningMaximum + lineBytes), changed(sum + lineBytes), chunkLast(changed + 8),
+      total(chunkLast + 8), totalMaximum(changed + lineBytes), totalSum(totalMaximum + lineBytes),
+      totalFactor(totalSum + lineBytes), chunkFactor(totalFactor + lineBytes),
+      chunkAcc(chunkFactor + lineBytes), bytes(chunkAcc + group * headDim * 4) {}
 
 } // namespace inf

@@ -26,7 +26,7 @@ struct AttentionShape {
 /// Where the state of the heads lies in the frame, in bytes from its aligned start. One float a
 /// head stands in lane laneOfHead(head) of a line of sixteen (codegen/attention/HeadFold.h).
 struct AttentionFrame {
-  explicit AttentionFrame(const AttentionShape &shape, unsigned group);
+  AttentionFrame(const AttentionShape &shape, unsigned headDim, unsigned group);
 
   static constexpr unsigned lineBytes = 64;
 
@@ -35,6 +35,11 @@ struct AttentionFrame {
   unsigned maximum, alpha;      ///< m' and exp(m - m') of each tile: [tiles] lines
   unsigned runningMaximum, sum; ///< a line each
   unsigned changed;             ///< 0 when every alpha of the step is 1: 32 bits
+  // Over chunks (codegen/attention/Chunks.h).
+  unsigned chunkLast, total;         ///< last key to go to; where A is: 64 bits each
+  unsigned totalMaximum, totalSum;   ///< M and S: a line each
+  unsigned totalFactor, chunkFactor; ///< b and g: a line each
+  unsigned chunkAcc;                 ///< acc of all chunks but the first: [group][headDim]
   unsigned bytes;
 };
 

@@ -10,8 +10,6 @@
 namespace inf {
 namespace {
 
-constexpr float lowestMaximum = -1e30f; // finite, so that m - m' is never inf - inf
-
 /// Log2e, Ln2Hi, Ln2Lo, MinInput, then the polynomial's; the last two of those are both 1.
 enum ExpConstant : unsigned { Log2e, Ln2Hi, Ln2Lo, MinInput, FirstCoefficient };
 constexpr unsigned coefficientCount = unsigned(exppoly::coefficients.size());
@@ -84,26 +82,11 @@ Lanes16 Softmax::exp(Lanes16 x, const ExpConstants &constants) {
 
 /// Lanes of no head start from -1e30 too: whatever they fold stays finite and is never read.
 void Softmax::start() {
-  KernelAssembler &a = context.a;
   LanesEmitter &lanes = *context.lanes;
   const AttentionFrame &layout = context.layout;
-  const Lanes16 maximum = lanes.take("m");
-  Lanes16 sum = lanes.take("sum");
+  const Lanes16 maximum = lanes.take("m"), sum = lanes.take("sum");
   lanes.setConstant(maximum, lowestMaximum);
   lanes.setZero(sum);
-  if (context.spec.sinks) {
-    const Gpr sinks = a.takeGeneral("sinks"), sink = a.takeGeneral("sink");
-    lanes.store(context.frame + layout.sum, maximum);
-    a.mov(sinks, context.arg(offsetof(AttentionArgs, sinks)));
-    for (unsigned head = 0; head < context.spec.group; ++head) {
-      a.mov(sink.cvt32(), a.dword[sinks + head * 4]);
-      a.mov(a.dword[context.frame + layout.sum + laneOfHead(head) * 4], sink.cvt32());
-    }
-    lanes.load(sum, context.frame + layout.sum);
-    lanes.max(maximum, maximum, sum); // a NaN sink stays NaN
-    lanes.subtract(sum, sum, maximum);
-    sum = exp(std::move(sum), ExpConstants(context));
-  }
   lanes.store(context.frame + layout.runningMaximum, maximum);
   lanes.store(context.frame + layout.sum, sum);
 }

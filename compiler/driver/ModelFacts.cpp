@@ -106,8 +106,22 @@ void addBuffers(MemoryPlan &plan, ir::ModelOp model, mlir::Operation *owner,
            uint64_t(bufferBytes(result, *model.getMaxRows(), *model.getMaxOutputRows())), index,
            last});
     }
+    if (auto partials = op.getAttrOfType<mlir::IntegerAttr>(ir::partialsAttrName))
+      plan.buffers.push_back(
+          {fmt::format("{}/{}.{}#partials", place, index, op.getName().stripDialect().str()),
+           uint64_t(partials.getInt()), uint64_t(partialsOf(&op, *model.getMaxRows()).bytes()),
+           index, index});
     ++index;
   }
+}
+
+/// " (...)" of attention whose keys threads may share out; "" of all else.
+std::string splitText(mlir::Operation *op) {
+  auto partition = op->getAttrOfType<ir::PartitionAttr>(ir::partitionAttrName);
+  if (!partition || partition.getSplitRows() == 0)
+    return "";
+  return fmt::format(" (steps of up to {} rows may be split over chunks of {} keys)",
+                     partition.getSplitRows(), partition.getChunkKeys());
 }
 
 MemoryPlan planOf(ir::ModelOp model) {
@@ -193,7 +207,7 @@ std::map<std::string, std::vector<std::string>> kernelUsers(ir::ModelOp model) {
   std::map<std::string, std::vector<std::string>> users;
   model.walk([&](mlir::Operation *op) {
     if (auto name = op->getAttrOfType<mlir::StringAttr>(ir::kernelAttrName))
-      users[name.str()].push_back(describe(op));
+      users[name.str()].push_back(describe(op) + splitText(op));
   });
   return users;
 }

@@ -46,10 +46,21 @@ LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
-LogicalResult PartitionAttr::verify(function_ref<InFlightDiagnostic()> emitError, Axis,
-                                    int64_t grain, int64_t rowTile) {
+/// More rows are units enough for most machines, and partial results of more would take memory.
+static constexpr int64_t mostSplitRows = 16;
+
+LogicalResult PartitionAttr::verify(function_ref<InFlightDiagnostic()> emitError, Axis axis,
+                                    int64_t grain, int64_t rowTile, int64_t chunkKeys,
+                                    int64_t splitRows) {
   if (grain <= 0 || rowTile <= 0)
     return emitError() << "expected grain and row_tile > 0, found " << grain << " and " << rowTile;
+  if (chunkKeys < 0 || splitRows < 0 || splitRows > mostSplitRows ||
+      (chunkKeys == 0) != (splitRows == 0))
+    return emitError() << "expected chunk_keys > 0 and split_rows in 1.." << mostSplitRows
+                       << ", or neither, found " << chunkKeys << " and " << splitRows;
+  if (chunkKeys != 0 && axis != Axis::RowHeads)
+    return emitError() << "expected chunk_keys with axis = row_heads only, found "
+                       << stringifyAxis(axis);
   return success();
 }
 
@@ -63,6 +74,11 @@ LogicalResult InfDialect::verifyOperationAttribute(Operation *op, NamedAttribute
     auto offsets = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
     if (!offsets || offsets.size() != op->getNumResults())
       return op->emitOpError() << "expected " << key << " to have one offset per result";
+  }
+  if (key == partialsAttrName) {
+    auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!offset || !offset.getType().isSignlessInteger(64))
+      return op->emitOpError() << "expected " << key << " to be an offset in the arena";
   }
   return success();
 }

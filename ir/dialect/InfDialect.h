@@ -73,6 +73,7 @@ mlir::RankedTensorType activationType(mlir::MLIRContext *context, int64_t featur
 inline constexpr llvm::StringLiteral kernelAttrName = "inf.kernel";
 inline constexpr llvm::StringLiteral partitionAttrName = "inf.partition";
 inline constexpr llvm::StringLiteral offsetsAttrName = "inf.offsets";
+inline constexpr llvm::StringLiteral partialsAttrName = "inf.partials";
 inline constexpr llvm::StringLiteral slotAttrName = "inf.slot";
 
 } // namespace inf::ir

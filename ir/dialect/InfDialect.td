@@ -24,6 +24,7 @@ def Inf_Dialect : Dialect {
     | `inf.kernel` | ops with a generated kernel | select-kernels |
     | `inf.partition` | every op that becomes a stage | partition |
     | `inf.offsets` | ops with buffer results | plan-memory |
+    | `inf.partials` | attention that may be split | plan-memory |
     | `inf.scratch` | the model, bytes per thread | plan-memory |
   }];
   let useDefaultTypePrinterParser = 1;
@@ -135,8 +136,12 @@ def Inf_PartitionAttr : Inf_Attr<"Partition", "partition"> {
     Thread t of n takes units [count * t / n, count * (t + 1) / n) of `axis`, in `grain`s:
     rows; outputs (grain is a number of output features); row_heads (row, kv head) pairs.
     `row_tile` rows are worked on between two passes over a thread's weights.
+    Attention only, both or neither: where a step of at most `split_rows` rows has too few units for
+    its threads, keys too are shared out, in chunks of `chunk_keys` positions from 0 on.
   }];
-  let parameters = (ins EnumParameter<Inf_Axis>:$axis, "int64_t":$grain, "int64_t":$row_tile);
+  let parameters = (ins EnumParameter<Inf_Axis>:$axis, "int64_t":$grain, "int64_t":$row_tile,
+                        DefaultValuedParameter<"int64_t", "0">:$chunk_keys,
+                        DefaultValuedParameter<"int64_t", "0">:$split_rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

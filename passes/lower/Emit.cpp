@@ -98,6 +98,11 @@ Value Emit::stack(int64_t bytes) {
   return b.create<LLVM::AllocaOp>(loc, ptr(), i8(), constI64(bytes), /*alignment=*/64);
 }
 
+Value Emit::addShared(Value pointer, Value value) {
+  return b.create<LLVM::AtomicRMWOp>(loc, LLVM::AtomicBinOp::add, pointer, value,
+                                     LLVM::AtomicOrdering::acq_rel);
+}
+
 void Emit::loop(Value begin, Value end, int64_t step, function_ref<void(Value)> body) {
   loop(begin, end, step, ValueRange{}, [&](Value i, ValueRange) {
     body(i);
@@ -124,6 +129,15 @@ void Emit::ifThen(Value condition, function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.thenBlock());
   body();
+}
+
+void Emit::ifElse(Value condition, function_ref<void()> body, function_ref<void()> other) {
+  auto op = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.thenBlock());
+  body();
+  b.setInsertionPointToStart(op.elseBlock());
+  other();
 }
 
 void Emit::elements(int64_t count, function_ref<void(Value, int64_t)> body) {

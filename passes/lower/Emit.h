@@ -49,6 +49,7 @@ public:
   Value max(Value x, Value y) { return b.create<mlir::arith::MaxSIOp>(loc, x, y); }
   Value less(Value x, Value y);
   Value equal(Value x, Value y);
+  Value both(Value x, Value y) { return b.create<mlir::arith::AndIOp>(loc, x, y); }
   Value notNull(Value pointer);
   Value widen(Value int32) { return b.create<mlir::arith::ExtSIOp>(loc, i64(), int32); }
 
@@ -74,12 +75,17 @@ public:
   /// Stack memory of the function; the builder must stand in its entry block.
   Value stack(int64_t bytes);
 
+  /// Adds to an i32 that several threads add to, and gives what was there before; what each wrote
+  /// before its addition is seen by those that add later.
+  Value addShared(Value pointer, Value value);
+
   // Control
   void loop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body);
   llvm::SmallVector<Value>
   loop(Value begin, Value end, int64_t step, ValueRange init,
        llvm::function_ref<llvm::SmallVector<Value>(Value, ValueRange)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
+  void ifElse(Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> other);
   /// body(index, lanes) over [0, count): 16 lanes at a time, then single elements (lanes 1).
   void elements(int64_t count, llvm::function_ref<void(Value, int64_t)> body);
 

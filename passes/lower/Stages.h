@@ -29,6 +29,10 @@ void lower(StepFrame &frame, ir::ExpertDownOp op);
 
 // AttentionStage.cpp
 void lower(StepFrame &frame, ir::AttentionOp op);
+/// u32 [rows][kv heads]: chunks done of each, 0 between stages (passes/Buffers.h).
+Value chunkCounters(StepFrame &frame);
+/// At the begin of a step, by one thread; the first stage's barrier comes before any attention.
+void clearChunkCounters(StepFrame &frame);
 
 /// Calls the kernel named on `op` with the given argument struct.
 void emitKernelCall(StepFrame &frame, mlir::Operation *op, Value arguments);

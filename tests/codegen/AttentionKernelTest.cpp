@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAreArray;
 
 constexpr unsigned seed = 20250731;
-constexpr int64_t positions = 192;
+constexpr int64_t fewPositions = 192, manyPositions = 5056;
 constexpr float behindOut = 12345;
 constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
 
@@ -28,6 +28,11 @@ struct KeyRange {
 /// Full tiles, one key, a window that starts mid-tile, ranges inside one tile, across blocks.
 constexpr KeyRange keyRanges[] = {{0, 0},   {0, 15},  {0, 16},  {5, 5},    {5, 9},
                                   {3, 130}, {16, 47}, {63, 64}, {31, 191}, {0, 190}};
+
+/// Around the borders of chunks: from one key to five chunks, and windows across them.
+constexpr KeyRange chunkRanges[] = {{0, 0},       {0, 1022},    {0, 1023},    {0, 1024},
+                                    {0, 2046},    {0, 2047},    {0, 2048},    {0, 4999},
+                                    {1023, 1024}, {1000, 1127}, {1024, 2047}, {1030, 4999}};
 
 KernelSpec attentionSpec(KernelIsa isa, unsigned headDim, unsigned group) {
   KernelSpec spec;
@@ -43,8 +48,9 @@ KernelSpec attentionSpec(KernelIsa isa, unsigned headDim, unsigned group) {
 /// a test asks for can be poisoned with NaN.
 class AttentionProblem {
 public:
-  explicit AttentionProblem(const KernelSpec &kernelSpec) : spec(kernelSpec), random(seed) {
-    const size_t blocks = positions / spec.blockTokens;
+  explicit AttentionProblem(const KernelSpec &kernelSpec, int64_t keys = fewPositions)
+      : spec(kernelSpec), positions(keys), random(seed) {
+    const auto blocks = static_cast<size_t>(positions / spec.blockTokens);
     const size_t regionBytes = weightBytes(spec.kv, size_t{spec.blockTokens} * spec.headDim);
     args.keyOffset = 64;
     args.valueOffset = static_cast<int64_t>(64 + regionBytes);
@@ -64,11 +70,23 @@ public:
         setPosition(position, d, normal(random), normal(random));
   }
 
+  void poison(int64_t position) {
+    for (unsigned d = 0; d < spec.headDim; ++d)
+      setPosition(position, d, notANumber, notANumber);
+  }
   void poisonOutside(KeyRange range) {
     for (int64_t position = 0; position < positions; ++position)
-      for (unsigned d = 0; d < spec.headDim; ++d)
-        if (position < range.first || position > range.last)
-          setPosition(position, d, notANumber, notANumber);
+      if (position < range.first || position > range.last)
+        poison(position);
+  }
+
+  /// A key that scores above all others, with every head.
+  void raise(int64_t position) {
+    for (unsigned d = 0; d < spec.headDim; ++d) {
+      for (unsigned h = 0; h < spec.group; ++h)
+        q[h * spec.headDim + d] = q[d];
+      setPosition(position, d, 4 * q[d], normal(random));
+    }
   }
 
   std::vector<float> run(const ExecutableKernel &kernel, KeyRange range) {
@@ -85,7 +103,33 @@ public:
     return out;
   }
 
+  /// The same by a call for each chunk, the last first, and one that joins what they leave.
+  std::vector<float> runInChunks(const ExecutableKernel &kernel, KeyRange range) {
+    const int64_t first = range.first / attentionChunkKeys, last = range.last / attentionChunkKeys;
+    const int64_t bytes = attentionPartialBytes(spec.headDim, spec.group);
+    std::vector<float> partials(static_cast<size_t>((last - first + 1) * bytes) / sizeof(float),
+                                notANumber);
+    auto *const memory = reinterpret_cast<uint8_t *>(partials.data());
+    for (int64_t chunk = last; chunk >= first; --chunk) {
+      AttentionArgs part = args;
+      part.out = nullptr, part.sinks = nullptr;
+      part.firstKey = std::max(range.first, chunk * attentionChunkKeys);
+      part.lastKey = std::min(range.last, (chunk + 1) * attentionChunkKeys - 1);
+      part.partials = memory + (chunk - first) * bytes;
+      kernel(part);
+    }
+    std::vector<float> out(size_t{spec.group} * spec.headDim, notANumber);
+    AttentionArgs join{};
+    join.out = out.data();
+    join.sinks = args.sinks;
+    join.partials = memory;
+    join.partialCount = last - first + 1;
+    kernel(join);
+    return out;
+  }
+
   const KernelSpec spec;
+  const int64_t positions;
   AttentionArgs args{};
   std::vector<float> q, sinks;
 
@@ -205,7 +249,7 @@ TEST_P(AttentionKernel, HugeSinkTakesAllWeightFromTheKeys) {
 TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
   for (unsigned group : {1, 3, 8}) {
     AttentionProblem problem(attentionSpec(GetParam(), 64, group));
-    std::fill(problem.sinks.begin(), problem.sinks.end(), 50.0f); // above every score
+    problem.raise(3);
     ExecutableKernel kernel(problem.spec);
     checkAgainstReferences(problem, kernel, {3, 180});
     EXPECT_NE(problem.run(kernel, {3, 180})[0], 0.0f);
@@ -225,11 +269,72 @@ TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
       const GuardedBytes guardedTable(std::vector<uint8_t>(table, table + sizeof(int32_t)));
       const uint8_t *cache = problem.args.kvBase;
       const GuardedBytes guardedCache(std::vector<uint8_t>(
-          cache, cache + positions / spec.blockTokens * problem.args.blockBytes - 64));
+          cache, cache + problem.positions / spec.blockTokens * problem.args.blockBytes - 64));
       problem.args.blockTable = reinterpret_cast<const int32_t *>(guardedTable.data());
       problem.args.kvBase = guardedCache.data();
       EXPECT_THAT(bitsOf(problem.run(kernel, {0, 63})), ElementsAreArray(bitsOf(out)));
     }
+}
+
+TEST_P(AttentionKernel, ChunksJoinInTheStatedOrder) {
+  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
+    for (auto [headDim, group] : {std::pair{64u, 8u}, {24u, 3u}, {8u, 1u}, {16u, 13u}}) {
+      KernelSpec spec = attentionSpec(GetParam(), headDim, group);
+      spec.kv = format;
+      AttentionProblem problem(spec, manyPositions);
+      ExecutableKernel kernel(spec);
+      for (KeyRange range : chunkRanges)
+        checkAgainstReferences(problem, kernel, range);
+    }
+}
+
+TEST_P(AttentionKernel, ACallForEachChunkGivesTheBitsOfOneCall) {
+  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
+    for (bool sinks : {false, true})
+      for (auto [headDim, group] : {std::pair{64u, 8u}, {24u, 3u}, {8u, 1u}, {256u, 16u}}) {
+        KernelSpec spec = attentionSpec(GetParam(), headDim, group);
+        spec.kv = format, spec.sinks = sinks;
+        AttentionProblem problem(spec, manyPositions);
+        ExecutableKernel kernel(spec);
+        for (KeyRange range : chunkRanges) {
+          SCOPED_TRACE(kernelSymbol(spec) + " keys " + std::to_string(range.first) + ".." +
+                       std::to_string(range.last) + " seed " + std::to_string(seed));
+          const std::vector<float> whole = problem.run(kernel, range);
+          ASSERT_THAT(bitsOf(problem.runInChunks(kernel, range)), ElementsAreArray(bitsOf(whole)));
+        }
+      }
+}
+
+TEST_P(AttentionKernel, AChunkOfFarHigherScoresPutsOutThoseBeforeAndBehind) {
+  AttentionProblem problem(attentionSpec(GetParam(), 64, 4), manyPositions);
+  std::fill(problem.q.begin(), problem.q.end(), 0.0f);
+  problem.q[0] = problem.q[64] = problem.q[128] = problem.q[192] = 100.0f;
+  ExecutableKernel kernel(problem.spec);
+  for (KeyRange range : chunkRanges)
+    checkAgainstReferences(problem, kernel, range);
+}
+
+TEST_P(AttentionKernel, StaleNanOutsideAWindowAcrossChunksDoesNotLeak) {
+  for (KeyRange range : chunkRanges) {
+    AttentionProblem problem(attentionSpec(GetParam(), 64, 4), manyPositions);
+    ExecutableKernel kernel(problem.spec);
+    const std::vector<float> clean = problem.run(kernel, range);
+    problem.poisonOutside(range);
+    EXPECT_THAT(bitsOf(problem.run(kernel, range)), ElementsAreArray(bitsOf(clean)));
+    EXPECT_THAT(bitsOf(problem.runInChunks(kernel, range)), ElementsAreArray(bitsOf(clean)));
+  }
+}
+
+TEST_P(AttentionKernel, NanInOneChunkReachesTheOutputThroughAllOthers) {
+  for (int64_t position : {5, 1500, 4999}) { // in the first, a middle and the last chunk
+    AttentionProblem problem(attentionSpec(GetParam(), 16, 2), manyPositions);
+    problem.poison(position);
+    ExecutableKernel kernel(problem.spec);
+    for (float value : problem.run(kernel, {0, 4999}))
+      EXPECT_TRUE(std::isnan(value)) << position;
+    for (float value : problem.runInChunks(kernel, {0, 4999}))
+      EXPECT_TRUE(std::isnan(value)) << position;
+  }
 }
 
 TEST_P(AttentionKernel, NanInAHeadsQueryStaysInThatHead) {

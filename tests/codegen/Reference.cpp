@@ -242,17 +242,20 @@ float foldedSum(std::vector<float> lanes) {
   return lanes[0];
 }
 
-void orderedHead(const KvView &kv, unsigned h, float *out) {
+/// What a chunk of keys leaves, or several together.
+struct HeadState {
+  float m = -1e30f, sum = 0;
+  std::vector<float> acc;
+};
+
+HeadState orderedChunk(const KvView &kv, unsigned h, int64_t firstKey, int64_t lastKey) {
   const KernelSpec &spec = kv.spec;
-  const float sink = spec.sinks ? kv.args.sinks[h] : -INFINITY;
-  float m = std::max(sink, -1e30f);
-  float sum = orderedExp(sink - m);
-  std::vector<float> acc(spec.headDim, 0.0f);
-  for (int64_t tile = kv.args.firstKey / 16 * 16; tile <= kv.args.lastKey; tile += 16) {
-    const int64_t first = std::max(tile, kv.args.firstKey);
-    const int64_t last = std::min(tile + 15, kv.args.lastKey);
+  HeadState state;
+  state.acc.assign(spec.headDim, 0.0f);
+  for (int64_t tile = firstKey / 16 * 16; tile <= lastKey; tile += 16) {
+    const int64_t first = std::max(tile, firstKey), last = std::min(tile + 15, lastKey);
     std::vector<float> p(16, 0.0f);
-    float newM = m;
+    float newM = state.m;
     for (int64_t j = first; j <= last; ++j) {
       float z = 0;
       for (unsigned d = 0; d < spec.headDim; ++d)
@@ -262,17 +265,45 @@ void orderedHead(const KvView &kv, unsigned h, float *out) {
     }
     for (int64_t j = first; j <= last; ++j)
       p[static_cast<size_t>(j - tile)] = orderedExp(p[static_cast<size_t>(j - tile)] - newM);
-    const float alpha = orderedExp(m - newM);
-    sum = std::fma(alpha, sum, foldedSum(p));
-    m = newM;
+    const float alpha = orderedExp(state.m - newM);
+    state.sum = std::fma(alpha, state.sum, foldedSum(p));
+    state.m = newM;
     for (unsigned d = 0; d < spec.headDim; ++d) {
-      acc[d] *= alpha;
+      state.acc[d] *= alpha;
       for (int64_t j = first; j <= last; ++j)
-        acc[d] = std::fma(kv.value(j, d), p[static_cast<size_t>(j - tile)], acc[d]);
+        state.acc[d] = std::fma(kv.value(j, d), p[static_cast<size_t>(j - tile)], state.acc[d]);
     }
   }
-  for (unsigned d = 0; d < spec.headDim; ++d)
-    out[d] = acc[d] / sum;
+  return state;
+}
+
+void joinChunk(HeadState &total, const HeadState &chunk) {
+  const float m = std::max(total.m, chunk.m);
+  const float b = orderedExp(total.m - m), g = orderedExp(chunk.m - m);
+  const float scaled = chunk.sum * g;
+  total.sum = std::fma(total.sum, b, scaled);
+  total.m = m;
+  for (size_t d = 0; d < total.acc.size(); ++d) {
+    const float before = total.acc[d] * b;
+    total.acc[d] = std::fma(chunk.acc[d], g, before);
+  }
+}
+
+float orderedOutputFactor(const HeadState &total, float sink) {
+  const float m = std::max(total.m, sink);
+  const float b = orderedExp(total.m - m);
+  return b / std::fma(total.sum, b, orderedExp(sink - m));
+}
+
+void orderedHead(const KvView &kv, unsigned h, float *out) {
+  const auto lastOfChunk = [&](int64_t key) { return std::min(key | 1023, kv.args.lastKey); };
+  int64_t key = kv.args.firstKey;
+  HeadState total = orderedChunk(kv, h, key, lastOfChunk(key));
+  while ((key = lastOfChunk(key) + 1) <= kv.args.lastKey)
+    joinChunk(total, orderedChunk(kv, h, key, lastOfChunk(key)));
+  const float r = kv.spec.sinks ? orderedOutputFactor(total, kv.args.sinks[h]) : 1.0f / total.sum;
+  for (unsigned d = 0; d < kv.spec.headDim; ++d)
+    out[d] = total.acc[d] * r;
 }
 
 void exactHead(const KvView &kv, unsigned h, double *out) {

@@ -78,6 +78,26 @@
 
 // -----
 
+// expected-error@+1 {{expected chunk_keys > 0 and split_rows in 1..16, or neither, found 1024 and 0}}
+"t.op"() {a = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected chunk_keys > 0 and split_rows in 1..16, or neither, found 1024 and 17}}
+"t.op"() {a = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 17>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected chunk_keys with axis = row_heads only, found rows}}
+"t.op"() {a = #inf.partition<axis = rows, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected inf.partials to be an offset in the arena}}
+"t.op"() {inf.partials = 64 : i32} : () -> ()
+
+// -----
+
 // expected-error@+1 {{expected inf.kernel to be a kernel's symbol name}}
 "t.op"() {inf.kernel = 3 : i64} : () -> ()
 

@@ -36,3 +36,34 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 64 :
     inf.yield %o, %l : tensor<?x64xf32>, tensor<?x4xf32>
   }
 }
+
+// Keys are shared out too where a row may have more than a chunk of them: a window of 1024 or less
+// never gets a place for partial results.
+// CHECK-LABEL: inf.model @chunks
+inf.model @chunks attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 5000 : i64, eos_tokens = array<i64>} {
+  inf.kv_group @full {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.kv_group @narrow {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 1024 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.kv_group @wide {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 1025 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[4, 32]> from [#inf.part<tensor = "e", stored = f32, rows = 4>]
+  inf.block @layer(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    // CHECK: inf.attention {{.*}}@full {{.*}}inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>
+    %a = inf.attention %x over @full {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 0.25 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    // CHECK: inf.attention {{.*}}@narrow {{.*}}inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1>
+    %b = inf.attention %a over @narrow {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 0.25 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    // CHECK: inf.attention {{.*}}@wide {{.*}}inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>
+    %c = inf.attention %b over @wide {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 0.25 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    // What a hand set stays: never split.
+    // CHECK: inf.attention {{.*}}@full {{.*}}inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1>
+    %d = inf.attention %c over @full {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 0.25 : f64, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1>} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %y = inf.add %d, %x : tensor<?x32xf32>
+    inf.yield %y : tensor<?x32xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[4, 32]>
+    %x = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[4, 32]>) -> tensor<?x32xf32>
+    %o = inf.output_rows %x : tensor<?x32xf32>
+    %l = inf.lm_head %o, %e : (tensor<?x32xf32>, !inf.weight<[4, 32]>) -> tensor<?x4xf32>
+    inf.yield %o, %l : tensor<?x32xf32>, tensor<?x4xf32>
+  }
+}

@@ -61,3 +61,43 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 :
     inf.yield %n, %l : tensor<?x16xf32>, tensor<?x4xf32>
   }
 }
+
+// Partial results of attention that may be split: 4 rows, 2 kv heads, ceil(5000 / 1024) = 5 chunks
+// of 2 lines and [1 head][16] floats in a line, 192 bytes, make 7680. A buffer of 4 rows of 32
+// features is 512. They lie beside what lives during the op, and later buffers may lie over them.
+// The counters of 4 rows' 2 kv heads end the arena.
+// CHECK-LABEL: inf.model @partials
+// CHECK-SAME: arena = 9280 : i64
+inf.model @partials attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 5000 : i64, eos_tokens = array<i64>} {
+  inf.kv_group @full {layers = array<i64: 0>, kv_heads = 2 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.kv_group @wide {layers = array<i64: 0>, kv_heads = 2 : i64, head_dim = 16 : i64, window = 1026 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[4, 32]> from [#inf.part<tensor = "e", stored = f32, rows = 4>] {format = #inf.format<f32>, layout = #inf.layout<rows>}
+  inf.weight @h : !inf.weight<[4, 32]> from [#inf.part<tensor = "h", stored = f32, rows = 4>] {format = #inf.format<f32>, layout = #inf.layout<panel16>}
+  inf.weight @v : !inf.weight<[32]> from [#inf.part<tensor = "v", stored = f32, rows = 32>] {format = #inf.format<f32>, layout = #inf.layout<vector>}
+  inf.block @b(%x: tensor<?x32xf32>, %v: !inf.weight<[32]> {inf.slot = "v"}) -> tensor<?x32xf32> {
+    // CHECK: inf.rms_norm {{.*}}inf.offsets = array<i64: 8192>
+    %n = inf.rms_norm %x, %v {eps = 1.0e-5 : f64} : (tensor<?x32xf32>, !inf.weight<[32]>) -> tensor<?x32xf32>
+    // CHECK: inf.attention {{.*}}inf.offsets = array<i64: 8704>, inf.partials = 512 : i64
+    %a = inf.attention %n over @full {heads = 2 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    // Keys of a window of 1026 lie in 3 chunks at most; one row is 1152 bytes.
+    // CHECK: inf.attention {{.*}}inf.partials = 512 : i64
+    %c = inf.attention %a over @wide {heads = 2 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 1>} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    // What isn't split has none.
+    // CHECK: inf.attention
+    // CHECK-NOT: inf.partials
+    // CHECK: inf.add
+    %d = inf.attention %c over @full {heads = 2 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1>} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %y = inf.add %d, %x : tensor<?x32xf32>
+    inf.yield %y : tensor<?x32xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[4, 32]>
+    %x0 = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[4, 32]>) -> tensor<?x32xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [@v] : tensor<?x32xf32>
+    %o = inf.output_rows %x1 : tensor<?x32xf32>
+    %h = inf.use @h : <[4, 32]>
+    %l = inf.lm_head %o, %h : (tensor<?x32xf32>, !inf.weight<[4, 32]>) -> tensor<?x4xf32>
+    inf.yield %o, %l : tensor<?x32xf32>, tensor<?x4xf32>
+  }
+}

@@ -564,3 +564,226 @@ inf.model @tile_of_too_many_rows attributes {architecture = "a", vocabulary = 16
     inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
   }
 }
+
+// -----
+
+// Partial results, 4 rows of 2 chunks of 192 bytes, lie between result and counters: this passes.
+inf.model @partials_pass attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 2112 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>, inf.partials = 512 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// Attention that may be split has no place for partial results.
+inf.model @no_partials attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 2112 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: expected inf.partials, 64-byte aligned, with 1536 bytes inside 2048 bytes of arena; run inf-plan-memory}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// The counters of chunks take the last 64 bytes.
+inf.model @partials_on_counters attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 2112 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: expected inf.partials, 64-byte aligned, with 1536 bytes inside 2048}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>, inf.partials = 576 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// A negative offset.
+inf.model @partials_before_arena attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 2112 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: expected inf.partials, 64-byte aligned}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>, inf.partials = -64 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// Lines of sixteen floats are aligned.
+inf.model @partials_unaligned attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 4096 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: expected inf.partials, 64-byte aligned}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>, inf.partials = 544 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// Partial results over the rows of q, which all threads still read.
+inf.model @partials_on_q attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 2112 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: its partial results at [192, 1728) overlap a buffer that is in use, at [0, 256)}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>, inf.partials = 192 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// Partial results over the result, which a thread that is done writes.
+inf.model @partials_on_result attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 2112 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: its partial results at [448, 1984) overlap a buffer that is in use, at [256, 512)}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>, inf.partials = 448 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// By hand fewer rows may be split, here 1 of 384 bytes.
+inf.model @fewer_rows attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 960 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 1>, inf.partials = 512 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
+// The kernels know one length of chunks.
+inf.model @other_chunks attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 2048 : i64, eos_tokens = array<i64>, max_rows = 4 : i64, max_output_rows = 2 : i64, arena = 8192 : i64, scratch = 256 : i64} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>, offset = 0 : i64, bytes = 1024 : i64}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>, offset = 1024 : i64, bytes = 1024 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: expected a partition like #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 1024, split_rows = 8>}}
+    %a = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64, inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = row_heads, grain = 1, row_tile = 1, chunk_keys = 512, split_rows = 8>, inf.partials = 512 : i64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %z = inf.add %x, %a {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    inf.yield %z : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e {inf.offsets = array<i64: 0>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [] {inf.offsets = array<i64: 0>} : tensor<?x16xf32>
+    %o = inf.output_rows %x1 {inf.offsets = array<i64: 256>, inf.partition = #inf.partition<axis = rows, grain = 1, row_tile = 1>} : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.offsets = array<i64: -1>, inf.partition = #inf.partition<axis = outputs, grain = 16, row_tile = 8>} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
