@@ -16,6 +16,7 @@
 //   AVX-512      R = 6, P = 2    12       4      2                  18   32
 //   AVX2         R = 4, P = 1     4       2      1 (two halves)      7    8
 // General registers: 7 by role, R rows, the stride: 14 with R = 6.
+#include "codegen/Mxcsr.h"
 #include "codegen/linear/Reduction.h"
 
 namespace inf {
@@ -25,8 +26,6 @@ namespace {
 constexpr int prefetchBytes = 8704;
 constexpr unsigned fewestRowsToPrefetch = 2;
 constexpr uint32_t upperHalf = 0xFFFF0000u;
-/// MXCSR: nearest, all exceptions masked; and with denormals taken for zero, as operands and sums.
-constexpr uint32_t stepMxcsr = 0x1F80, zeroDenormals = 0x8040;
 
 /// Pairs of columns of a tile: how weights wait, and how a pair of x meets them.
 class PairDots {
@@ -78,8 +77,8 @@ public:
         odd(lanes.takeMany("odd columns", panels)), evenX(lanes.takeRegister("even x")),
         oddX(lanes.takeRegister("odd x")) {}
 
-  void begin() override { setMxcsr(stepMxcsr | zeroDenormals); }
-  void end() override { setMxcsr(stepMxcsr); }
+  void begin() override { setMxcsr(a, stepMxcsr | zeroDenormals); }
+  void end() override { setMxcsr(a, stepMxcsr); }
 
   void loadWeights(unsigned panel, const Address &line) override {
     lanes.load(odd[panel], line);
@@ -103,8 +102,6 @@ private:
     a.vpslld(low, both, 16);
     lanes.bitAnd(both, upperHalf);
   }
-
-  void setMxcsr(uint32_t value) { a.vldmxcsr(a.dword[a.rip + a.constant({value})]); }
 
   const std::vector<Lanes16> even, odd;
   const VectorRegister evenX, oddX;

@@ -101,8 +101,8 @@ private:
     uint8_t *block =
         kv.data() + table[static_cast<size_t>(position / spec.blockTokens)] * args.blockBytes;
     const int64_t in = position % spec.blockTokens;
-    put(block + args.keyOffset, (in / 16 * spec.headDim + d) * 16 + in % 16, key);
-    put(block + args.valueOffset, in * spec.headDim + d, value);
+    put(block + args.keyOffset, keyElement(spec, in, d), key);
+    put(block + args.valueOffset, valueElement(spec, in, d), value);
   }
 
   void put(uint8_t *base, int64_t index, float value) {
@@ -127,56 +127,78 @@ void checkAgainstReferences(AttentionProblem &problem, const ExecutableKernel &k
   const std::vector<float> out = problem.run(kernel, range);
   const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
   const std::vector<double> exact = exactAttention(problem.spec, problem.args);
+  const double tolerance =
+      problem.spec.inputs == InputFormat::BF16 ? attentionOfBf16 : attention;
   for (size_t i = 0; i < exact.size(); ++i)
-    ASSERT_NEAR(ordered[i], exact[i], attention * 5); // |values| <= 5 or so
+    ASSERT_NEAR(ordered[i], exact[i], tolerance * 5); // |values| <= 5 or so
   ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
 }
 
-class AttentionKernel : public testing::TestWithParam<KernelIsa> {
+/// What is multiplied how, and on what.
+struct Kind {
+  std::string_view name;
+  KernelIsa isa;
+  WeightFormat kv;
+  InputFormat inputs;
+};
+constexpr Kind kinds[] = {
+    {"F32CacheAvx2", KernelIsa::Avx2, WeightFormat::F32, InputFormat::F32},
+    {"F32CacheAvx512", KernelIsa::Avx512, WeightFormat::F32, InputFormat::F32},
+    {"F32DotsAvx2", KernelIsa::Avx2, WeightFormat::BF16, InputFormat::F32},
+    {"F32DotsAvx512", KernelIsa::Avx512, WeightFormat::BF16, InputFormat::F32},
+    {"Bf16DotsAvx2", KernelIsa::Avx2, WeightFormat::BF16, InputFormat::BF16},
+    {"Bf16DotsAvx512", KernelIsa::Avx512, WeightFormat::BF16, InputFormat::BF16},
+    {"Bf16DotsAvx512Bf16", KernelIsa::Avx512Bf16, WeightFormat::BF16, InputFormat::BF16},
+};
+
+class AttentionKernel : public testing::TestWithParam<Kind> {
 protected:
   void SetUp() override {
-    if (!machineRuns(GetParam()))
-      GTEST_SKIP() << "this machine does not run AVX-512 kernels";
+    const FeatureSet missing = missingFor(GetParam().isa);
+    if (!missing.empty())
+      GTEST_SKIP() << "this machine lacks " << missing.toString();
+  }
+
+  static KernelSpec specOf(unsigned headDim, unsigned group) {
+    KernelSpec spec = attentionSpec(GetParam().isa, headDim, group);
+    spec.kv = GetParam().kv, spec.inputs = GetParam().inputs;
+    return spec;
   }
 };
 
 TEST_P(AttentionKernel, EveryHeadDimAndGroupGivesTheStatedBits) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 248, 256})
-      for (unsigned group : {1, 2, 4, 5, 8}) {
-        KernelSpec spec = attentionSpec(GetParam(), headDim, group);
-        spec.kv = format;
-        AttentionProblem problem(spec);
-        ExecutableKernel kernel(problem.spec);
-        checkAgainstReferences(problem, kernel, {3, 130});
-      }
+  for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 248, 256})
+    for (unsigned group : {1, 2, 4, 5, 8}) {
+      AttentionProblem problem(specOf(headDim, group));
+      ExecutableKernel kernel(problem.spec);
+      checkAgainstReferences(problem, kernel, {3, 130});
+    }
 }
 
 TEST_P(AttentionKernel, GroupsThatDoNotDivideEvenlyIntoSubGroupsWorkUpToSixteen) {
-  for (unsigned group : {2, 3, 5, 6, 7, 12, 13, 16}) {
-    AttentionProblem problem(attentionSpec(GetParam(), 32, group));
-    ExecutableKernel kernel(problem.spec);
-    checkAgainstReferences(problem, kernel, {7, 70});
-  }
+  for (unsigned headDim : {24, 32, 104})
+    for (unsigned group : {2, 3, 5, 6, 7, 12, 13, 16}) {
+      AttentionProblem problem(specOf(headDim, group));
+      ExecutableKernel kernel(problem.spec);
+      checkAgainstReferences(problem, kernel, {7, 70});
+    }
 }
 
 TEST_P(AttentionKernel, EveryKeyRangeWorksForEveryKvFormatAndBlockSize) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {8, 24, 48})
-      for (unsigned blockTokens : {16, 32, 64}) {
-        KernelSpec spec = attentionSpec(GetParam(), headDim, 3);
-        spec.kv = format;
-        spec.blockTokens = blockTokens;
-        AttentionProblem problem(spec);
-        ExecutableKernel kernel(spec);
-        for (KeyRange range : keyRanges)
-          checkAgainstReferences(problem, kernel, range);
-      }
+  for (unsigned headDim : {8, 24, 48})
+    for (unsigned blockTokens : {16, 32, 64}) {
+      KernelSpec spec = specOf(headDim, 3);
+      spec.blockTokens = blockTokens;
+      AttentionProblem problem(spec);
+      ExecutableKernel kernel(spec);
+      for (KeyRange range : keyRanges)
+        checkAgainstReferences(problem, kernel, range);
+    }
 }
 
 TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
   for (KeyRange range : keyRanges) {
-    AttentionProblem problem(attentionSpec(GetParam(), 64, 4));
+    AttentionProblem problem(specOf(40, 4));
     ExecutableKernel kernel(problem.spec);
     const std::vector<float> clean = problem.run(kernel, range);
     problem.poisonOutside(range);
@@ -185,7 +207,7 @@ TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
 }
 
 TEST_P(AttentionKernel, SinkOfMinusInfinityIsTheKernelWithoutSinks) {
-  AttentionProblem problem(attentionSpec(GetParam(), 64, 4));
+  AttentionProblem problem(specOf(64, 4));
   std::fill(problem.sinks.begin(), problem.sinks.end(), -std::numeric_limits<float>::infinity());
   KernelSpec plain = problem.spec;
   plain.sinks = false;
@@ -195,7 +217,7 @@ TEST_P(AttentionKernel, SinkOfMinusInfinityIsTheKernelWithoutSinks) {
 }
 
 TEST_P(AttentionKernel, HugeSinkTakesAllWeightFromTheKeys) {
-  AttentionProblem problem(attentionSpec(GetParam(), 64, 4));
+  AttentionProblem problem(specOf(64, 4));
   std::fill(problem.sinks.begin(), problem.sinks.end(), 1e30f);
   ExecutableKernel kernel(problem.spec);
   for (float value : problem.run(kernel, {3, 130}))
@@ -204,7 +226,7 @@ TEST_P(AttentionKernel, HugeSinkTakesAllWeightFromTheKeys) {
 
 TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
   for (unsigned group : {1, 3, 8}) {
-    AttentionProblem problem(attentionSpec(GetParam(), 64, group));
+    AttentionProblem problem(specOf(64, group));
     std::fill(problem.sinks.begin(), problem.sinks.end(), 50.0f); // above every score
     ExecutableKernel kernel(problem.spec);
     checkAgainstReferences(problem, kernel, {3, 180});
@@ -212,13 +234,16 @@ TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
   }
 }
 
-TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {8, 16, 24, 40, 48, 64, 80}) {
-      KernelSpec spec = attentionSpec(GetParam(), headDim, 8);
-      spec.kv = format;
+TEST_P(AttentionKernel, ReadsNothingBehindTheQueryTheBlockTableAndTheCache) {
+  for (unsigned headDim : {8, 16, 24, 40, 48, 64, 80})
+    for (unsigned group : {1, 3, 8}) {
+      const KernelSpec spec = specOf(headDim, group);
       AttentionProblem problem(spec);
       ExecutableKernel kernel(spec);
+      const auto *query = reinterpret_cast<const uint8_t *>(problem.q.data());
+      const GuardedBytes guardedQuery(
+          std::vector<uint8_t>(query, query + problem.q.size() * sizeof(float)));
+      problem.args.q = reinterpret_cast<const float *>(guardedQuery.data());
       // The first block of positions lies last, so its values end the cache but for 64 bytes.
       const std::vector<float> out = problem.run(kernel, {0, 63});
       const auto *table = reinterpret_cast<const uint8_t *>(problem.args.blockTable);
@@ -233,7 +258,7 @@ TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
 }
 
 TEST_P(AttentionKernel, NanInAHeadsQueryStaysInThatHead) {
-  AttentionProblem problem(attentionSpec(GetParam(), 32, 2));
+  AttentionProblem problem(specOf(32, 2));
   problem.q[0] = notANumber;
   ExecutableKernel kernel(problem.spec);
   const std::vector<float> out = problem.run(kernel, {0, 20});
@@ -243,27 +268,29 @@ TEST_P(AttentionKernel, NanInAHeadsQueryStaysInThatHead) {
   }
 }
 
-std::string isaOf(const testing::TestParamInfo<KernelIsa> &info) {
-  return info.param == KernelIsa::Avx512 ? "Avx512" : "Avx2";
+std::string nameOf(const testing::TestParamInfo<Kind> &info) {
+  return std::string(info.param.name);
 }
-INSTANTIATE_TEST_SUITE_P(Isa, AttentionKernel, testing::Values(KernelIsa::Avx2, KernelIsa::Avx512),
-                         isaOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, AttentionKernel, testing::ValuesIn(kinds), nameOf);
 
-TEST(AttentionKernels, BothIsasGiveTheSameBits) {
-  if (!machineRuns(KernelIsa::Avx512))
-    GTEST_SKIP() << "this machine does not run AVX-512 kernels";
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16}) {
-    KernelSpec spec = attentionSpec(KernelIsa::Avx2, 64, 8);
-    spec.kv = format;
-    AttentionProblem problem(spec);
-    ExecutableKernel narrow(spec);
-    spec.isa = KernelIsa::Avx512;
-    ExecutableKernel wide(spec);
-    for (KeyRange range : keyRanges) {
-      const std::vector<float> out = problem.run(narrow, range);
-      EXPECT_THAT(bitsOf(problem.run(wide, range)), ElementsAreArray(bitsOf(out)));
+TEST(AttentionKernels, EveryIsaGivesTheSameBits) {
+  for (const Kind &narrow : kinds)
+    for (const Kind &wide : kinds) {
+      if (narrow.isa != KernelIsa::Avx2 || wide.isa == KernelIsa::Avx2 || narrow.kv != wide.kv ||
+          narrow.inputs != wide.inputs || !machineRuns(wide.isa))
+        continue;
+      SCOPED_TRACE(wide.name);
+      KernelSpec spec = attentionSpec(narrow.isa, 64, 8);
+      spec.kv = narrow.kv, spec.inputs = narrow.inputs;
+      AttentionProblem problem(spec);
+      ExecutableKernel first(spec);
+      spec.isa = wide.isa;
+      ExecutableKernel second(spec);
+      for (KeyRange range : keyRanges) {
+        const std::vector<float> out = problem.run(first, range);
+        EXPECT_THAT(bitsOf(problem.run(second, range)), ElementsAreArray(bitsOf(out)));
+      }
     }
-  }
 }
 
 } // namespace

@@ -1,9 +1,11 @@
 #include "tests/codegen/Reference.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <immintrin.h>
 
@@ -204,17 +206,51 @@ struct KvView {
   const uint8_t *block(int64_t position) const {
     return args.kvBase + args.blockTable[position / spec.blockTokens] * args.blockBytes;
   }
+  bool bf16Dots() const { return spec.inputs == InputFormat::BF16; }
   float key(int64_t position, unsigned d) const {
-    const int64_t inBlock = position % spec.blockTokens;
-    return static_cast<float>(elementValue(spec.kv, block(position) + args.keyOffset,
-                                           (inBlock / 16 * spec.headDim + d) * 16 + inBlock % 16));
+    return static_cast<float>(
+        elementValue(spec.kv, block(position) + args.keyOffset,
+                     keyElement(spec, position % spec.blockTokens, d)));
   }
   float value(int64_t position, unsigned d) const {
-    const int64_t inBlock = position % spec.blockTokens;
     return static_cast<float>(
-        elementValue(spec.kv, block(position) + args.valueOffset, inBlock * spec.headDim + d));
+        elementValue(spec.kv, block(position) + args.valueOffset,
+                     valueElement(spec, position % spec.blockTokens, d)));
   }
-  float q(unsigned h, unsigned d) const { return args.q[h * spec.headDim + d]; }
+  float q(unsigned h, unsigned d) const {
+    const float x = args.q[h * spec.headDim + d];
+    return bf16Dots() ? nearestBf16(x) : x;
+  }
+  /// sum + both of a pair, in the order of the dots; a f32 cache has no pairs: any order is one.
+  float addPair(float sum, std::array<float, 2> x, std::array<float, 2> y) const {
+    const size_t first = bf16Dots() ? 1 : 0;
+    sum = std::fma(x[first], y[first], sum);
+    return std::fma(x[1 - first], y[1 - first], sum);
+  }
+  float score(unsigned h, int64_t position) const {
+    float z = 0;
+    for (unsigned d = 0; d < spec.headDim; d += 2)
+      z = addPair(z, {key(position, d), key(position, d + 1)}, {q(h, d), q(h, d + 1)});
+    return z * args.scale;
+  }
+  /// acc + the keys of a tile: those in range, and 0 for the other half of a pair.
+  float weighted(float acc, const std::vector<float> &p, int64_t tile, unsigned d) const {
+    for (int64_t j = 0; j < 16; j += 2) {
+      const auto inRange = [&](int64_t key) {
+        return tile + key >= args.firstKey && tile + key <= args.lastKey;
+      };
+      const auto valueAt = [&](int64_t key) { return inRange(key) ? value(tile + key, d) : 0.0f; };
+      const size_t even = static_cast<size_t>(j);
+      if (spec.kv == WeightFormat::F32) {
+        for (int64_t key : {j, j + 1})
+          if (inRange(key))
+            acc = std::fma(valueAt(key), p[static_cast<size_t>(key)], acc);
+      } else if (inRange(j) || inRange(j + 1)) {
+        acc = addPair(acc, {valueAt(j), valueAt(j + 1)}, {p[even], p[even + 1]});
+      }
+    }
+    return acc;
+  }
 };
 
 float foldedSum(std::vector<float> lanes) {
@@ -224,37 +260,33 @@ float foldedSum(std::vector<float> lanes) {
   return lanes[0];
 }
 
-void orderedHead(const KvView &kv, unsigned h, float *out) {
+[[gnu::noipa]] void orderedHead(const KvView &kv, unsigned h, float *out) {
   const KernelSpec &spec = kv.spec;
   const float sink = spec.sinks ? kv.args.sinks[h] : -INFINITY;
   float m = std::max(sink, -1e30f);
-  float sum = orderedExp(sink - m);
-  std::vector<float> acc(spec.headDim, 0.0f);
+  std::vector<float> sums(16, 0.0f), acc(spec.headDim, 0.0f);
+  sums[0] = orderedExp(sink - m);
   for (int64_t tile = kv.args.firstKey / 16 * 16; tile <= kv.args.lastKey; tile += 16) {
-    const int64_t first = std::max(tile, kv.args.firstKey);
-    const int64_t last = std::min(tile + 15, kv.args.lastKey);
-    std::vector<float> p(16, 0.0f);
+    std::vector<float> p(16, -INFINITY);
     float newM = m;
-    for (int64_t j = first; j <= last; ++j) {
-      float z = 0;
-      for (unsigned d = 0; d < spec.headDim; ++d)
-        z = std::fma(kv.key(j, d), kv.q(h, d), z);
-      p[static_cast<size_t>(j - tile)] = z * kv.args.scale;
-      newM = std::max(newM, p[static_cast<size_t>(j - tile)]);
-    }
-    for (int64_t j = first; j <= last; ++j)
-      p[static_cast<size_t>(j - tile)] = orderedExp(p[static_cast<size_t>(j - tile)] - newM);
+    for (int64_t j = 0; j < 16; ++j)
+      if (tile + j >= kv.args.firstKey && tile + j <= kv.args.lastKey) {
+        p[static_cast<size_t>(j)] = kv.score(h, tile + j);
+        newM = std::max(newM, p[static_cast<size_t>(j)]);
+      }
     const float alpha = orderedExp(m - newM);
-    sum = std::fma(alpha, sum, foldedSum(p));
-    m = newM;
-    for (unsigned d = 0; d < spec.headDim; ++d) {
-      acc[d] *= alpha;
-      for (int64_t j = first; j <= last; ++j)
-        acc[d] = std::fma(kv.value(j, d), p[static_cast<size_t>(j - tile)], acc[d]);
+    for (size_t j = 0; j < 16; ++j) {
+      p[j] = orderedExp(p[j] - newM);
+      if (kv.bf16Dots())
+        p[j] = nearestBf16(p[j]);
+      sums[j] = std::fma(sums[j], alpha, p[j]);
     }
+    m = newM;
+    for (unsigned d = 0; d < spec.headDim; ++d)
+      acc[d] = kv.weighted(acc[d] * alpha, p, tile, d);
   }
   for (unsigned d = 0; d < spec.headDim; ++d)
-    out[d] = acc[d] / sum;
+    out[d] = acc[d] / foldedSum(sums);
 }
 
 void exactHead(const KvView &kv, unsigned h, double *out) {
@@ -281,6 +313,27 @@ void exactHead(const KvView &kv, unsigned h, double *out) {
 }
 
 } // namespace
+
+int64_t keyElement(const KernelSpec &spec, int64_t inBlock, unsigned d) {
+  const unsigned together = spec.kv == WeightFormat::BF16 ? 2 : 1;
+  const int64_t line = inBlock / 16 * (spec.headDim / together) + d / together;
+  return (line * 16 + inBlock % 16) * together + d % together;
+}
+
+int64_t valueElement(const KernelSpec &spec, int64_t inBlock, unsigned d) {
+  const unsigned together = spec.kv == WeightFormat::BF16 ? 2 : 1;
+  return (inBlock / together * spec.headDim + d) * together + inBlock % together;
+}
+
+float nearestBf16(float x) {
+  uint32_t bits = std::bit_cast<uint32_t>(x);
+  if (std::isnan(x))
+    return std::bit_cast<float>(0x7FC00000u);
+  if ((bits & 0x7F800000u) == 0) // a denormal counts as 0
+    bits &= 0x80000000u;
+  bits += 0x7FFF + (bits >> 16 & 1);
+  return std::bit_cast<float>(bits & 0xFFFF0000u);
+}
 
 float orderedExp(float x) {
   if (x < exppoly::minInput)
@@ -331,6 +384,9 @@ Exact exactLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int
 
 std::vector<float> orderedAttention(const KernelSpec &spec, const AttentionArgs &args) {
   std::vector<float> out(size_t{spec.group} * spec.headDim);
+  std::optional<ZeroDenormals> zeroed;
+  if (spec.inputs == InputFormat::BF16)
+    zeroed.emplace();
   for (unsigned h = 0; h < spec.group; ++h)
     orderedHead({spec, args}, h, out.data() + h * spec.headDim);
   return out;
