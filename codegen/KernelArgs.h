@@ -53,18 +53,30 @@ struct LinearArgs {
 /// Attention of one row's `group` query heads that share a kv head, over keys firstKey..lastKey:
 ///   z_j = scale * q . K_j;  p_j = exp(z_j - m) / (exp(sink - m) + sum_i exp(z_i - m))
 /// by online softmax over tiles of 16 keys on the absolute grid (tile t = positions 16t..16t+15),
-/// ascending; starts from m = max(sink, -1e30), sum = exp(sink - m); without sinks m = -1e30,
-/// sum = 0. Per tile, with exp of codegen/Exp.h:
-///   z = (FMA chain from 0 over ascending d of K * q) * scale;  m' = max(m, max z);
-///   p = exp(z - m');  alpha = exp(m - m');  sum = fma(sum, alpha, hsum(p));
-///   acc = acc * alpha, then acc = fma(V, p, acc) in ascending key order, valid keys only.
-/// hsum folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1), masked lanes 0. At the end
-/// acc / sum. Keys and values outside firstKey..lastKey may hold anything, NaN included, but the
-/// keys of a whole tile must be readable. `out` need not be initialized and must not overlap `q`.
-/// A tile lies in one block (blockTokens is a power of two, at least 16). In a block, for this
-/// layer and kv head:
-///   keys   at keyOffset:   [blockTokens / 16][headDim][16 keys]
-///   values at valueOffset: [blockTokens][headDim]
+/// ascending; starts from m = max(sink, -1e30), sums = exp(sink - m) in lane 0 and 0 in 15 others;
+/// without sinks m = -1e30, all 0. Per tile, with exp of codegen/Exp.h:
+///   z = dot(K, q) * scale;  m' = max(m, max z);  p = exp(z - m');  alpha = exp(m - m');
+///   sums[i] = fma(sums[i], alpha, p of key i), masked lanes 0;  acc = acc * alpha + V, p in keys
+/// At the end acc / hsum(sums); hsum folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1).
+///
+/// dot is a chain from 0 over ascending dimensions, acc a chain over ascending keys:
+///   f32 dots of f32 keys: one FMA for each number, those of keys in range alone.
+///   f32 dots of bf16 keys: the same by pairs of dimensions, or of keys (2i, 2i + 1): the even one,
+///          then the odd one. Of a pair with one key in range, the other has p = 0 and V = 0.
+///   bf16 dots of bf16 keys: q is rounded to bf16 first (nearest even, NaN stays NaN), p where it
+///          has been computed, so that the sums have what the products have. Pairs go the odd one
+///          first, as rows in bf16 do (LinearArgs): vdpbf16ps, or two FMAs. From start to end every
+///          operation takes denormals for 0 of their sign, as operand and as result; so does the
+///          rounding of q. (No p is one: exp gives normal numbers or 0.) MXCSR is left as the step
+///          has it.
+///
+/// Keys and values outside firstKey..lastKey may hold anything, NaN included, but the keys of a
+/// whole tile must be readable, and the other half of a pair. `out` need not be initialized and
+/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16). In a
+/// block, for this layer and kv head:
+///           f32                                       bf16
+///   keys    [blockTokens / 16][headDim][16 keys]      [blockTokens / 16][headDim / 2][16 keys][2]
+///   values  [blockTokens][headDim]                    [blockTokens / 2][headDim][2 keys]
 struct AttentionArgs {
   const float *q;            ///< [group][headDim]
   float *out;                ///< [group][headDim], also the accumulator

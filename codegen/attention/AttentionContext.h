@@ -34,8 +34,8 @@ public:
 
   Xbyak::Address arg(size_t offset) { return a.qword[args + offset]; }
   unsigned valueRowBytes() const { return spec.headDim * elementBytes; } ///< of one key
-  unsigned tileBytes() const { return tileKeys * valueRowBytes(); } ///< of keys; of values too
-  unsigned headBytes() const { return spec.headDim * floatBytes; } ///< of a row of out
+  unsigned tileBytes() const { return tileKeys * valueRowBytes(); }      ///< of keys; of values too
+  unsigned headBytes() const { return spec.headDim * floatBytes; }       ///< of a row of out
   unsigned queryHeadBytes() const { return spec.headDim * scalarBytes(); } ///< of q as read
 
   /// Room to align the frame by hand: rsp is only aligned to 16.

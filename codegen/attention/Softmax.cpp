@@ -131,7 +131,8 @@ void Softmax::spreadSums() {
   for (unsigned head = 0; head < context.spec.group; ++head) {
     const LanesEmitter::Address to = sumsOf(head);
     lanes.store(to, zero);
-    context.a.mov(sum.cvt32(), context.a.dword[context.frame + (layout.sum + laneOfHead(head) * 4)]);
+    context.a.mov(sum.cvt32(),
+                  context.a.dword[context.frame + (layout.sum + laneOfHead(head) * 4)]);
     context.a.mov(context.a.dword[to], sum.cvt32());
   }
 }
@@ -330,10 +331,10 @@ Lanes16 Softmax::probability(unsigned tile, unsigned head, const ExpConstants &c
 
 /// sums = sums * alpha + p
 void Softmax::addToSums(Lanes16 &sums, Lanes16 p, unsigned tile, unsigned head) {
-  context.lanes->fmaBroadcast(p, sums,
-                              context.frame + (context.layout.alpha +
-                                               tile * AttentionFrame::lineBytes +
-                                               laneOfHead(head) * 4));
+  context.lanes->fmaBroadcast(
+      p, sums,
+      context.frame +
+          (context.layout.alpha + tile * AttentionFrame::lineBytes + laneOfHead(head) * 4));
   sums = std::move(p);
 }
 
@@ -348,8 +349,8 @@ void Softmax::packPairs(Lanes16 &sums, unsigned tile, unsigned head, std::vector
   const Xbyak::Opmask upperWords(words.upper.index());
   for (size_t i = 0; i < p.size(); ++i) {
     const Xbyak::Zmm rounded(p[i].parts[0].getIdx());
-    a.vpermw(rounded | upperWords | Xbyak::util::T_z,
-             Xbyak::Zmm(words.halves[i].parts[0].getIdx()), pairs.parts[0]);
+    a.vpermw(rounded | upperWords | Xbyak::util::T_z, Xbyak::Zmm(words.halves[i].parts[0].getIdx()),
+             pairs.parts[0]);
     addToSums(sums, std::move(p[i]), tile + static_cast<unsigned>(i), head);
   }
 }

@@ -178,13 +178,23 @@ std::string activationsOf(ir::ModelOp model) {
   std::set<InputFormat> forms;
   model.walk([&](mlir::Operation *op) {
     std::optional<KernelSpec> kernel = kernelOn(op);
-    if (kernel && kernel->inputs != InputFormat::F32)
+    if (kernel && kernel->op == KernelOp::Linear && kernel->inputs != InputFormat::F32)
       forms.insert(kernel->inputs);
   });
   std::vector<std::string_view> names;
   for (InputFormat form : forms)
     names.push_back(inputFormatName(form));
   return names.empty() ? "f32" : fmt::format("{}", fmt::join(names, "+"));
+}
+
+/// ", dots bf16": what attention multiplies in; "" without attention.
+std::string dotsOf(ir::ModelOp model) {
+  std::set<std::string_view> forms;
+  model.walk([&](ir::AttentionOp op) {
+    if (std::optional<KernelSpec> kernel = kernelOn(op))
+      forms.insert(inputFormatName(kernel->inputs));
+  });
+  return forms.empty() ? "" : fmt::format(", dots {}", fmt::join(forms, "+"));
 }
 
 std::map<std::string, std::vector<std::string>> kernelUsers(ir::ModelOp model) {
@@ -243,8 +253,8 @@ Manifest manifestOf(ir::ModelOp model, const std::vector<KernelCode> &kernels,
                                    frequencies.attentionFactor, frequencies.inverse});
   }
   std::string kv = manifest.kvGroups.empty() ? "none" : manifest.kvGroups[0].elementFormat;
-  manifest.numerics = fmt::format("weights {}, activations {}, kv {}", fmt::join(formats, "+"),
-                                  activationsOf(model), kv);
+  manifest.numerics = fmt::format("weights {}, activations {}, kv {}{}", fmt::join(formats, "+"),
+                                  activationsOf(model), kv, dotsOf(model));
   manifest.plan = planOf(model);
   std::map<std::string, std::vector<std::string>> users = kernelUsers(model);
   for (const KernelCode &kernel : kernels)

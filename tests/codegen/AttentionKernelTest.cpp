@@ -1,8 +1,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
+
+#include <immintrin.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,6 +74,12 @@ public:
           setPosition(position, d, notANumber, notANumber);
   }
 
+  void scaleKeysAndValues(float factor) {
+    for (int64_t position = 0; position < positions; ++position)
+      for (unsigned d = 0; d < spec.headDim; ++d)
+        setPosition(position, d, normal(random) * factor, normal(random) * factor);
+  }
+
   std::vector<float> run(const ExecutableKernel &kernel, KeyRange range) {
     const size_t outputs = size_t{spec.group} * spec.headDim;
     std::vector<float> out(outputs, notANumber); // stale contents
@@ -127,8 +136,7 @@ void checkAgainstReferences(AttentionProblem &problem, const ExecutableKernel &k
   const std::vector<float> out = problem.run(kernel, range);
   const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
   const std::vector<double> exact = exactAttention(problem.spec, problem.args);
-  const double tolerance =
-      problem.spec.inputs == InputFormat::BF16 ? attentionOfBf16 : attention;
+  const double tolerance = problem.spec.inputs == InputFormat::BF16 ? attentionOfBf16 : attention;
   for (size_t i = 0; i < exact.size(); ++i)
     ASSERT_NEAR(ordered[i], exact[i], tolerance * 5); // |values| <= 5 or so
   ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
@@ -206,6 +214,55 @@ TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
   }
 }
 
+TEST_P(AttentionKernel, StaleNanInTheOtherHalfOfAPairDoesNotLeak) {
+  for (int64_t first : {16, 17})
+    for (int64_t last : {19, 20, 34, 47})
+      for (unsigned headDim : {8, 24, 64}) {
+        AttentionProblem problem(specOf(headDim, 5));
+        ExecutableKernel kernel(problem.spec);
+        problem.poisonOutside({first, last});
+        for (float value : problem.run(kernel, {first, last}))
+          ASSERT_TRUE(std::isfinite(value)) << first << ".." << last << " seed " << seed;
+        checkAgainstReferences(problem, kernel, {first, last});
+      }
+}
+
+/// bf16 has f32's exponents: denormals of both, sums that become one, and values that round up to
+/// the next power of two or to infinity.
+TEST_P(AttentionKernel, DenormalsAndExtremesGiveTheStatedBits) {
+  for (float size : {0x1p-140f, 0x1p-127f, 0x1.fffffep-127f, 0x1p-64f, 0x1.fffp+30f}) {
+    AttentionProblem problem(specOf(24, 3));
+    ExecutableKernel kernel(problem.spec);
+    for (float &x : problem.q)
+      x *= size;
+    problem.scaleKeysAndValues(size);
+    SCOPED_TRACE(size);
+    const std::vector<float> out = problem.run(kernel, {3, 130});
+    const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
+    ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
+  }
+}
+
+TEST_P(AttentionKernel, QueriesRoundToTheNearestEvenAndToInfinity) {
+  AttentionProblem problem(specOf(24, 3));
+  ExecutableKernel kernel(problem.spec);
+  const uint32_t patterns[] = {0x3F808000, 0x3F818000, 0x3F808001, 0x3F817FFF, 0xBF808000,
+                               0x00008000, 0x807FFFFF, 0x00800000, 0x3FFF8000, 0x7F7F7FFF};
+  for (size_t i = 0; i < problem.q.size(); ++i)
+    problem.q[i] = std::bit_cast<float>(patterns[i % std::size(patterns)]) / (i % 10 == 9 ? 4 : 1);
+  const std::vector<float> out = problem.run(kernel, {3, 130});
+  const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
+  ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
+}
+
+TEST_P(AttentionKernel, LeavesMxcsrAsItWas) {
+  AttentionProblem problem(specOf(24, 3));
+  ExecutableKernel kernel(problem.spec);
+  const unsigned before = _mm_getcsr();
+  problem.run(kernel, {3, 130});
+  EXPECT_EQ(_mm_getcsr() & ~0x3Fu, before & ~0x3Fu); // but for the flags of what happened
+}
+
 TEST_P(AttentionKernel, SinkOfMinusInfinityIsTheKernelWithoutSinks) {
   AttentionProblem problem(specOf(64, 4));
   std::fill(problem.sinks.begin(), problem.sinks.end(), -std::numeric_limits<float>::infinity());
@@ -258,13 +315,27 @@ TEST_P(AttentionKernel, ReadsNothingBehindTheQueryTheBlockTableAndTheCache) {
 }
 
 TEST_P(AttentionKernel, NanInAHeadsQueryStaysInThatHead) {
-  AttentionProblem problem(specOf(32, 2));
-  problem.q[0] = notANumber;
-  ExecutableKernel kernel(problem.spec);
-  const std::vector<float> out = problem.run(kernel, {0, 20});
-  for (size_t d = 0; d < 32; ++d) {
-    EXPECT_TRUE(std::isnan(out[d]));
-    EXPECT_TRUE(std::isfinite(out[32 + d]));
+  // Plain, signalling, of many bits: rounding must neither lose them nor carry into the sign.
+  for (uint32_t bits : {0x7FC00000u, 0x7F800001u, 0xFFFFFFFFu, 0x7FFFFFFFu}) {
+    AttentionProblem problem(specOf(32, 2));
+    std::memcpy(problem.q.data(), &bits, sizeof bits);
+    ExecutableKernel kernel(problem.spec);
+    const std::vector<float> out = problem.run(kernel, {0, 20});
+    for (size_t d = 0; d < 32; ++d) {
+      EXPECT_TRUE(std::isnan(out[d]));
+      EXPECT_TRUE(std::isfinite(out[32 + d]));
+    }
+  }
+}
+
+TEST_P(AttentionKernel, NanInASinkStaysInThatHead) {
+  for (uint32_t bits : {0x7FC00000u, 0xFFFFFFFFu, 0x7FFFFFFFu}) {
+    AttentionProblem problem(specOf(32, 2));
+    std::memcpy(problem.sinks.data(), &bits, sizeof bits);
+    ExecutableKernel kernel(problem.spec);
+    const std::vector<float> out = problem.run(kernel, {0, 70});
+    EXPECT_TRUE(std::isnan(out[0]));
+    EXPECT_TRUE(std::isfinite(out[32]));
   }
 }
 

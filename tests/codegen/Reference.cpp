@@ -208,14 +208,12 @@ struct KvView {
   }
   bool bf16Dots() const { return spec.inputs == InputFormat::BF16; }
   float key(int64_t position, unsigned d) const {
-    return static_cast<float>(
-        elementValue(spec.kv, block(position) + args.keyOffset,
-                     keyElement(spec, position % spec.blockTokens, d)));
+    return static_cast<float>(elementValue(spec.kv, block(position) + args.keyOffset,
+                                           keyElement(spec, position % spec.blockTokens, d)));
   }
   float value(int64_t position, unsigned d) const {
-    return static_cast<float>(
-        elementValue(spec.kv, block(position) + args.valueOffset,
-                     valueElement(spec, position % spec.blockTokens, d)));
+    return static_cast<float>(elementValue(spec.kv, block(position) + args.valueOffset,
+                                           valueElement(spec, position % spec.blockTokens, d)));
   }
   float q(unsigned h, unsigned d) const {
     const float x = args.q[h * spec.headDim + d];
