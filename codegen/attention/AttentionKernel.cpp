@@ -36,6 +36,7 @@
 #include "codegen/attention/AttentionContext.h"
 #include "codegen/attention/HeadFold.h"
 #include "codegen/attention/OuterProduct.h"
+#include "codegen/attention/RoundQuery.h"
 #include "codegen/attention/Softmax.h"
 
 namespace inf {
@@ -59,8 +60,6 @@ public:
 
 private:
   void start();
-  void roundQuery();
-  void roundQueryToPairs(const Gpr &element);
   void clearOut();
   void findFirstTile();
   void stepLoop();
@@ -110,52 +109,7 @@ void AttentionGenerator::start() {
   if (!bf16Dots())
     return;
   setMxcsr(a, stepMxcsr | zeroDenormals);
-  roundQuery();
-}
-
-/// q = where its rounded form lies in the frame.
-void AttentionGenerator::roundQuery() {
-  const unsigned count = spec.group * spec.headDim, rest = count % 16;
-  const Gpr element = a.takeGeneral("element of q");
-  if (dotInstruction()) {
-    roundQueryToPairs(element);
-  } else {
-    const Lanes16 x = lanes->take("elements of q");
-    const auto round = [&] {
-      lanes->roundToBf16(x);
-      lanes->store(frame + element * floatBytes + layout.query, x);
-    };
-    a.loopBelow(element, count - rest, 16, [&] {
-      lanes->load(x, q + element * floatBytes);
-      round();
-    });
-    if (rest != 0) { // eight; element is where the loop ended
-      lanes->loadHalf(x, q + element * floatBytes);
-      round();
-    }
-  }
-  a.lea(q, a.ptr[frame + layout.query]);
-}
-
-/// 32 at a time, and then 8, 16 or 24.
-void AttentionGenerator::roundQueryToPairs(const Gpr &element) {
-  const unsigned count = spec.group * spec.headDim, rest = count % 32;
-  const Lanes16 low = lanes->take("lower elements"), high = lanes->take("upper elements");
-  const auto round = [&] {
-    a.vcvtne2ps2bf16(low.parts[0], high.parts[0], low.parts[0]);
-    lanes->store(frame + element * 2 + layout.query, low);
-  };
-  a.loopBelow(element, count - rest, 32, [&] {
-    lanes->load(low, q + element * floatBytes);
-    lanes->load(high, q + element * floatBytes + lineBytes);
-    round();
-  });
-  if (rest == 0)
-    return;
-  rest == 8 ? lanes->loadHalf(low, q + element * floatBytes)
-            : lanes->load(low, q + element * floatBytes);
-  rest == 24 ? lanes->loadHalf(high, q + element * floatBytes + lineBytes) : lanes->setZero(high);
-  round();
+  emitRoundQuery(*this);
 }
 
 void AttentionGenerator::clearOut() {
