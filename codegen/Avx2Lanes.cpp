@@ -77,6 +77,32 @@ public:
     return mask;
   }
 
+  LaneMask noLanes() override {
+    LaneMask mask = takeMask("no lanes");
+    for (const VectorRegister &part : mask.parts)
+      setZero(part);
+    return mask;
+  }
+
+  void joinCompared(const LaneMask &mask, const Lanes16 &x, uint8_t predicate,
+                    const Address &scalar) override {
+    const VectorRegister other = takeRegister("compared with");
+    assembler.vbroadcastss(other, assembler.dword[scalar]);
+    for (unsigned part = 0; part < 2; ++part) {
+      const VectorRegister holds = takeRegister("lanes compared");
+      assembler.vcmpps(holds, x.parts[part], other, predicate);
+      assembler.vpor(mask.parts[part], mask.parts[part], holds);
+    }
+  }
+
+  void jumpIfAny(const LaneMask &mask, const Xbyak::Label &target) override {
+    const Gpr signs = assembler.takeGeneral("signs");
+    assembler.vpor(mask.parts[0], mask.parts[0], mask.parts[1]);
+    assembler.vmovmskps(signs.cvt32(), mask.parts[0]);
+    assembler.test(signs.cvt32(), signs.cvt32());
+    assembler.jne(target);
+  }
+
   void replaceWhere(const LaneMask &mask, const Lanes16 &x, float value) override {
     for (unsigned part = 0; part < 2; ++part)
       assembler.vblendvps(x.parts[part], x.parts[part],

@@ -73,6 +73,24 @@ public:
     return mask;
   }
 
+  LaneMask noLanes() override {
+    LaneMask mask = takeMask("no lanes");
+    assembler.kxorw(opmask(mask), opmask(mask), opmask(mask));
+    return mask;
+  }
+
+  void joinCompared(const LaneMask &mask, const Lanes16 &x, uint8_t predicate,
+                    const Address &scalar) override {
+    const LaneMask compared = takeMask("lanes compared");
+    assembler.vcmpps(opmask(compared), x.parts[0], assembler.ptr_b[scalar], predicate);
+    assembler.korw(opmask(mask), opmask(mask), opmask(compared));
+  }
+
+  void jumpIfAny(const LaneMask &mask, const Xbyak::Label &target) override {
+    assembler.kortestw(opmask(mask), opmask(mask));
+    assembler.jne(target);
+  }
+
   void replaceWhere(const LaneMask &mask, const Lanes16 &x, float value) override {
     const Xbyak::Ymm &part = x.parts[0];
     assembler.vblendmps(part | opmask(mask), part, constantOperand(std::bit_cast<uint32_t>(value)));

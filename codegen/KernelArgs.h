@@ -66,19 +66,28 @@ inline constexpr int64_t attentionChunkKeys = 1024;
 /// The keys are cut into chunks on the absolute grid, so that a row's bits are the same whether one
 /// call goes through all of them or several calls through some each. With exp of codegen/Exp.h:
 ///   1. Of each chunk that holds a key, m, s and acc[headDim] by online softmax over tiles of 16
-///      keys on the absolute grid (tile t = positions 16t..16t+15), ascending; from m = -1e30,
-///      s = 0, acc = 0, per tile
-///        z = (FMA chain from 0 over ascending d of K * q) * scale;  m' = max(m, max z);
-///        p = exp(z - m');  alpha = exp(m - m');  s = fma(s, alpha, hsum(p));
-///        acc = acc * alpha, then acc = fma(V, p, acc) in ascending key order, valid keys only.
+///      keys on the absolute grid (tile t = positions 16t..16t+15), ascending; from m = -1e30, 16
+///      sums of 0, acc = 0, per tile
+///        z = dot(K, q) * scale;  m' = max(m, max z);  p = exp(z - m');  alpha = exp(m - m');
+///        sums[i] = fma(sums[i], alpha, p of key i), masked lanes 0;
+///        acc = acc * alpha + V, p in keys;
+///      then s = hsum(sums), which folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1).
 ///   2. M, S, A are those of the first chunk; each further one, ascending, joins by
 ///        M' = max(M, m);  b = exp(M - M');  g = exp(m - M');
 ///        S = fma(S, b, s * g);  A = fma(acc, g, A * b)       s * g and A * b rounded.
 ///   3. out = A * r with r = 1 / S; with sinks
 ///        M' = max(M, sink);  b = exp(M - M');  r = b / fma(S, b, exp(sink - M')).
-/// hsum folds 16 lanes as i + (i+8), i + (i+4), i + (i+2), i + (i+1), masked lanes 0. Keys and
-/// values outside firstKey..lastKey may hold anything, NaN included, but the keys of a whole tile
-/// must be readable. `out` need not be initialized and must not overlap `q`.
+///
+/// dot is a chain from 0 over ascending dimensions, acc a chain over ascending keys:
+///   f32 dots of f32 keys: one FMA for each number, those of keys in range alone.
+///   f32 dots of bf16 keys: the same by pairs of dimensions, or of keys (2i, 2i + 1): the even one,
+///          then the odd one. Of a pair with one key in range, the other has p = 0 and V = 0.
+///   bf16 dots of bf16 keys: q is rounded to bf16 first (nearest even, NaN stays NaN), p where it
+///          has been computed, so that the sums have what the products have. Pairs go the odd one
+///          first, as rows in bf16 do (LinearArgs): vdpbf16ps, or two FMAs. From start to end every
+///          operation of all three steps takes denormals for 0 of their sign, as operand and as
+///          result; so does the rounding of q. (No p is one: exp gives normal numbers or 0.) MXCSR
+///          is left as the step has it.
 ///
 /// Three forms of a call, by `partials` and `partialCount`:
 ///   null, 0   all three steps, to `out`.
@@ -86,10 +95,14 @@ inline constexpr int64_t attentionChunkKeys = 1024;
 ///             partial at p; `out` and `sinks` are not read.
 ///   p, n > 0  steps 2 and 3: n partials, attentionPartialBytes(headDim, group) apart from p on,
 ///             of chunks in ascending order; the first is overwritten. No q, no key is read.
-/// A tile lies in one block (blockTokens is a power of two, at least 16). In a block, for this
-/// layer and kv head:
-///   keys   at keyOffset:   [blockTokens / 16][headDim][16 keys]
-///   values at valueOffset: [blockTokens][headDim]
+///
+/// Keys and values outside firstKey..lastKey may hold anything, NaN included, but the keys of a
+/// whole tile must be readable, and the other half of a pair. `out` need not be initialized and
+/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16). In
+/// a block, for this layer and kv head:
+///           f32                                       bf16
+///   keys    [blockTokens / 16][headDim][16 keys]      [blockTokens / 16][headDim / 2][16 keys][2]
+///   values  [blockTokens][headDim]                    [blockTokens / 2][headDim][2 keys]
 struct AttentionArgs {
   const float *q;            ///< [group][headDim]
   float *out;                ///< [group][headDim], also the accumulator

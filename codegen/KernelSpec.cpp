@@ -40,9 +40,9 @@ std::string linearSymbol(const KernelSpec &spec) {
 }
 
 std::string attentionSymbol(const KernelSpec &spec) {
-  return fmt::format("{}{}_d{}_g{}_b{}{}__{}", attentionPrefix, weightFormatName(spec.kv),
+  return fmt::format("{}{}_d{}_g{}_b{}{}{}__{}", attentionPrefix, weightFormatName(spec.kv),
                      spec.headDim, spec.group, spec.blockTokens, spec.sinks ? "_sinks" : "",
-                     kernelIsaName(spec.isa));
+                     spec.inputs == InputFormat::BF16 ? "_bf16dots" : "", kernelIsaName(spec.isa));
 }
 
 /// Eats `word` from the front of `text`.
@@ -113,6 +113,8 @@ bool parseAttention(std::string_view text, KernelSpec &spec) {
       !eatNumber(text, spec.blockTokens))
     return false;
   spec.sinks = eat(text, "_sinks");
+  if (eat(text, "_bf16dots"))
+    spec.inputs = InputFormat::BF16;
   return eat(text, "__") && eatIsa(text, spec.isa);
 }
 

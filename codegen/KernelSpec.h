@@ -3,7 +3,7 @@
 //
 //   inf_linear_<weights>_<inputs>_r<rows>[_by32][_bias][_scale][_addend]
 //              [_swiglu|_swigluclamped][_residual]__<isa>
-//   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks]__<isa>
+//   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks][_bf16dots]__<isa>
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ namespace inf {
 enum class KernelOp { Linear, Attention };
 /// What a generator writes for: registers (ymm, or zmm from Avx512 on) and the integer dot product;
 /// the exact feature bits follow from the whole spec. Kernels without an integer dot product come
-/// for Avx2 and Avx512 only, those for bf16 rows for Avx512Bf16 too.
+/// for Avx2 and Avx512 only, those for bf16 rows and bf16 dots for Avx512Bf16 too.
 ///   Avx2, Avx512         vpmaddubsw and vpmaddwd
 ///   AvxVnni, Avx512Vnni  vpdpbusd
 ///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb
-///   Avx512Bf16           vdpbf16ps, for bf16 rows alone
+///   Avx512Bf16           vdpbf16ps, for bf16 rows and bf16 dots of attention alone
 ///   Amx                  tdpbssd or, for bf16 rows, tdpbf16ps on tiles of 16 rows; for few rows
 ///                        what Avx512Vnni or Avx512 does
 enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi, Avx512Bf16, Amx };
 constexpr bool isWide(KernelIsa isa) { return isa >= KernelIsa::Avx512; }
 enum class Activation { None, Swiglu, SwigluClamped };
 /// How a product reads its input rows: as floats, or as runtime/abi/ActivationRows.h has them.
+/// Attention reads floats always; BF16 says that it rounds queries and weights of keys to bf16.
 enum class InputFormat { F32, Q8, BF16 };
 /// The order of sums of bf16 rows (KernelArgs.h): a chain of pairs of columns, what vdpbf16ps does,
 /// or groups of 32 columns, what tiles do. The two differ in bits.
@@ -44,11 +45,12 @@ struct KernelSpec {
   KernelOp op = KernelOp::Linear;
   KernelIsa isa = KernelIsa::Avx2;
 
+  InputFormat inputs = InputFormat::F32; ///< F32 or BF16 for attention
+
   // Linear
   /// Packed as panel16, or panel16_pairs with swiglu; for bf16 rows as panel16_by2 and
   /// panel16_pairs_by2.
   WeightFormat weights = WeightFormat::F32;
-  InputFormat inputs = InputFormat::F32;
   /// Widest row tile in registers. Every smaller power of two is a body too; with q8 or bf16
   /// rows, every smaller number.
   unsigned rows = 1;
@@ -70,8 +72,8 @@ std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
 /// nullopt when the generators can build it, else why not, in a sentence: rows beyond the register
 /// budget (f32: 8 on AVX-512, 2 on AVX2, powers of two; q8: 6 with AVX-512 VNNI, 3 or 4 without, 16
 /// on AMX; bf16: 6 on AVX-512, 4 on AVX2, by groups 4 on AVX-512, 16 on AMX); q8 rows with dense
-/// weights; bf16 rows with others than bf16; an order that the isa can't sum in; f32 rows or
-/// attention on an isa other than avx2 and avx512;
+/// weights; bf16 rows with others than bf16; an order that the isa can't sum in; f32 rows or f32
+/// dots on an isa other than avx2 and avx512; bf16 dots of f32 keys;
 /// vbmi for other weights than mxfp4; head_dim not a multiple of 8 up to 256; group beyond 16;
 /// block tokens not a power of two from 16 to 4096; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
@@ -83,7 +85,7 @@ struct KernelChoice {
   KernelOp op;
   KernelIsa isa;
   WeightFormat format; ///< weights (Linear) or KV elements (Attention)
-  InputFormat inputs;  ///< F32 for attention
+  InputFormat inputs;  ///< as in KernelSpec
   unsigned rows;       ///< row tile (Linear)
   std::string_view why;
   Bf16Order order = Bf16Order::Pairs;

@@ -194,6 +194,26 @@ void LanesEmitter::scaleByPowerOfTwo(const Lanes16 &x, const Lanes16 &n) {
   }
 }
 
+/// bits + 0x7fff + (the last bit kept), then the lower half cleared, of the magnitude. The product
+/// makes NaN quiet, so that the smallest of it and the plainest NaN is one that rounding keeps.
+void LanesEmitter::roundToBf16(const Lanes16 &x) {
+  constexpr uint32_t signBit = 0x80000000u, plainNan = 0x7FC00000u;
+  multiplyConstant(x, x, 1.0f);
+  for (const VectorRegister &part : x.parts) {
+    const VectorRegister sign = takeRegister("sign"), last = takeRegister("last bit kept");
+    assembler.vmovaps(sign, part);
+    bitAnd(sign, signBit);
+    bitAnd(part, ~signBit);
+    assembler.vpminud(part, part, constantOperand(plainNan));
+    assembler.vpsrld(last, part, 16);
+    bitAnd(last, 1);
+    assembler.vpaddd(part, part, constantOperand(uint32_t{0x7FFF}));
+    assembler.vpaddd(part, part, last);
+    bitAnd(part, 0xFFFF0000u);
+    assembler.vpaddd(part, part, sign);
+  }
+}
+
 // Folds.
 
 void LanesEmitter::foldAdd(const Lanes16 &x) { fold(x, Fold::Add); }

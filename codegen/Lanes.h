@@ -102,10 +102,20 @@ public:
   void scaleByPowerOfTwo(const Lanes16 &x,
                          const Lanes16 &n); ///< bits(x) + (int(n) << 23); destroys n
 
+  /// To the nearest bf16, ties to even, as an f32. Denormals become 0 of their sign where MXCSR
+  /// takes them for zero; NaN stays NaN.
+  void roundToBf16(const Lanes16 &x);
+
   // Masks.
   virtual LaneMask lessThanConstant(const Lanes16 &x, float value) = 0;
   /// Lanes outside first..last, given as numbers 0..15 in registers.
   virtual LaneMask outside(const Xbyak::Reg64 &first, const Xbyak::Reg64 &last) = 0;
+  virtual LaneMask noLanes() = 0;
+  /// Adds the lanes in which `predicate` of vcmpps holds for x and one float in memory.
+  virtual void joinCompared(const LaneMask &mask, const Lanes16 &x, uint8_t predicate,
+                            const Address &scalar) = 0;
+  /// Leaves nothing of use in the mask.
+  virtual void jumpIfAny(const LaneMask &mask, const Xbyak::Label &target) = 0;
   virtual void replaceWhere(const LaneMask &mask, const Lanes16 &x, float value) = 0;
 
   // Blocks of 32 columns (runtime/format/Pack.h): lines of codes, then what sixteen outputs scale

@@ -94,6 +94,8 @@ std::optional<KernelSpec> kernelDemand(ir::ModelOp model, Operation *op) {
     spec.group = attention.getHeads() / attention.getKvHeads();
     spec.blockTokens = group.getBlockTokens();
     spec.sinks = bool(attention.getSinks());
+    if (attention.roundsToBf16())
+      spec.inputs = InputFormat::BF16;
     return spec;
   }
   if (!kernelWeight(op))

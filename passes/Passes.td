@@ -29,12 +29,13 @@ def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {
 }
 
 def QuantizeActivations : Pass<"inf-quantize-activations", "::inf::ir::ModelOp"> {
-  let summary = "products of weights in blocks read their rows in int8, of bf16 in bf16 (always runs)";
+  let summary = "products read rounded rows: int8 for weights in blocks, bf16 for bf16 (always runs)";
   let description = [{
     before: y = linear x, w                     with w in mxfp4, int8, int4 or int4a
     after:  q = quantize_activation x;  y = linear q, w
-    With `activations` bf16 also, with w in bf16 and q in bf16. All such readers of x share one q. A
-    model whose `activations` are f32 is left as it is.
+    With `activations` bf16 also, with w in bf16 and q in bf16. All such readers of x share one q.
+    Attention over keys in bf16 gets `dots` bf16, unless it says already what it has.
+    A model whose `activations` are f32 is left as it is.
   }];
 }
 

@@ -1,5 +1,5 @@
 // Products of weights in block formats read their rows in int8, those of bf16 weights theirs in
-// bf16.
+// bf16; attention multiplies keys and values of bf16 in bf16.
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -57,6 +57,8 @@ struct QuantizeActivationsPass : impl::QuantizeActivationsBase<QuantizeActivatio
       return;
     llvm::DenseMap<std::pair<Value, Type>, Value> rounded; // one for all readers of a value
     model.walk([&](Operation *op) {
+      if (auto attention = dyn_cast<ir::AttentionOp>(op))
+        return chooseDots(model, attention);
       OpOperand *input = inputOf(op);
       if (!input || ir::isRounded(input->get()))
         return;
@@ -68,6 +70,12 @@ struct QuantizeActivationsPass : impl::QuantizeActivationsBase<QuantizeActivatio
         made = round(input->get(), form);
       input->set(made);
     });
+  }
+
+  static void chooseDots(ir::ModelOp model, ir::AttentionOp attention) {
+    auto group = model.lookupSymbol<ir::KvGroupOp>(attention.getGroupAttr());
+    if (!attention.getDots() && group.getElement() == "bf16")
+      attention.setDots("bf16");
   }
 
   static Value round(Value x, RankedTensorType form) {

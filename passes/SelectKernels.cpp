@@ -78,8 +78,10 @@ struct SelectKernelsPass : impl::SelectKernelsBase<SelectKernelsPass> {
     if (!spec)
       return op->emitError() << describe(op) << ": no kernel for format "
                              << weightFormatName(*format).data() << " with "
-                             << inputFormatName(demand->inputs).data() << " rows on target "
-                             << resolved.name << "; `infc kernels` lists what there is";
+                             << inputFormatName(demand->inputs).data()
+                             << (demand->op == KernelOp::Linear ? " rows" : " dots")
+                             << " on target " << resolved.name
+                             << "; `infc kernels` lists what there is";
     op->setAttr(ir::kernelAttrName, StringAttr::get(op->getContext(), kernelSymbol(*spec)));
     return success();
   }

@@ -46,6 +46,7 @@ KernelSpec specOf(const KernelChoice &choice) {
   spec.isa = choice.isa;
   if (choice.op == KernelOp::Attention) {
     spec.kv = choice.format;
+    spec.inputs = choice.inputs;
     spec.headDim = 64;
     spec.group = 8;
     spec.sinks = true;

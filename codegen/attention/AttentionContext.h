@@ -19,14 +19,24 @@ public:
   static constexpr unsigned lineBytes = AttentionFrame::lineBytes;
 
   explicit AttentionContext(const KernelSpec &kernelSpec)
-      : spec(kernelSpec), shape(spec), layout(shape, spec.headDim, spec.group),
+      : spec(kernelSpec), shape(spec), layout(shape, spec),
         elementBytes(static_cast<unsigned>(weightBytes(spec.kv, 1))),
         a(spec.isa, 6, localBytes(layout)), lanes(LanesEmitter::create(a)) {}
 
+  bool bf16Dots() const { return spec.inputs == InputFormat::BF16; }
+  bool dotInstruction() const { return spec.isa == KernelIsa::Avx512Bf16; }
+  bool bf16Cache() const { return spec.kv == WeightFormat::BF16; }
+  /// Keys that a line of values holds, dimensions that a line of keys holds: a bf16 cache has
+  /// pairs.
+  unsigned together() const { return bf16Cache() ? 2 : 1; }
+  /// Of q, and of p, as products read it.
+  unsigned scalarBytes() const { return dotInstruction() ? 2 : floatBytes; }
+
   Xbyak::Address arg(size_t offset) { return a.qword[args + offset]; }
-  unsigned valueRowBytes() const { return spec.headDim * elementBytes; }
-  unsigned tileBytes() const { return tileKeys * valueRowBytes(); } ///< of keys; of values too
-  unsigned headBytes() const { return spec.headDim * floatBytes; }  ///< of a row of q or out
+  unsigned valueRowBytes() const { return spec.headDim * elementBytes; } ///< of one key
+  unsigned tileBytes() const { return tileKeys * valueRowBytes(); }      ///< of keys; of values too
+  unsigned headBytes() const { return spec.headDim * floatBytes; }       ///< of a row of out
+  unsigned queryHeadBytes() const { return spec.headDim * scalarBytes(); } ///< of q as read
 
   /// Room to align the frame by hand: rsp is only aligned to 16.
   static constexpr unsigned alignmentSlack = 63;

@@ -6,16 +6,22 @@
 //   for each step, ascending:
 //     scores    z[h][16 keys] = (sum over d, ascending, of K[d][16 keys] * q[h][d]) * scale
 //     softmax   per head: m' = max(m, max z);  p = exp(z - m');  alpha = exp(m - m')
-//               sum = sum * alpha + hsum(p)  (one FMA)
+//               16 sums = sums * alpha + p  (one FMA)
 //     values    per 16 dimensions: acc = acc * alpha;  acc += p[h][key] * V[key][16 dims],
 //     ascending
 //   at the end of a chunk of 1024 keys: join with the chunks before it (Chunks.h);  out = A * r
 //
-// A whole step is 1, 2 or 4 full tiles of one block: each number of the cache is then widened once
+// A bf16 cache has two dimensions of a key, and two keys of a dimension, side by side in a dword:
+// the products go over pairs. With bf16 dots q and p are rounded to bf16 and the kernel takes
+// denormals for zero from its start to its end, as vdpbf16ps does whatever MXCSR says; kernels
+// without that instruction so get the same bits from FMAs.
+//
+// A whole step is 1, 2 or 4 full tiles of one block: each line of the cache is then read once
 // for all heads (of a sub-group), each scalar broadcast once for all tiles, and the accumulators
 // are loaded and stored once. What is left, at a window's start and at the newest keys, goes tile
 // by tile through a second body, which turns lanes outside the range into z = -inf, so p = 0, and
-// never touches their values. Stale keys and values may thus hold anything, NaN included.
+// never touches their values but for the other half of a pair, which it clears. Stale keys and
+// values may thus hold anything, NaN included.
 //
 // A head of 24, 40, ... dimensions ends in half a line: eight dimensions, read and written alone,
 // since another head's lie behind them.
@@ -23,23 +29,21 @@
 // While a step computes, the same step of the next block is fetched: a head's keys in a block are
 // a few KB, too short a stream for the hardware to get ahead of.
 #include <algorithm>
+#include <optional>
 
 #include "codegen/Generators.h"
+#include "codegen/Mxcsr.h"
 #include "codegen/attention/AttentionContext.h"
 #include "codegen/attention/Chunks.h"
 #include "codegen/attention/HeadFold.h"
 #include "codegen/attention/OuterProduct.h"
+#include "codegen/attention/RoundQuery.h"
 #include "codegen/attention/Softmax.h"
 
 namespace inf {
 namespace {
 
 unsigned log2Of(unsigned powerOfTwo) { return static_cast<unsigned>(__builtin_ctz(powerOfTwo)); }
-
-/// Of two neighbours, dimensions of a key or lines of a value.
-CacheLine::Part halfOf(unsigned index) {
-  return index % 2 == 0 ? CacheLine::Part::LowHalf : CacheLine::Part::HighHalf;
-}
 
 /// Lines of sixteen dimensions of a value; the last may be the half one.
 struct Lines {
@@ -51,7 +55,7 @@ struct Lines {
 class AttentionGenerator : AttentionContext {
 public:
   using AttentionContext::AttentionContext;
-  static constexpr unsigned scoreStep = 4; ///< dimensions in a turn of the loop over them
+  static constexpr unsigned scoreStep = 8; ///< dimensions in a turn of the loop over them
 
   KernelCode generate();
 
@@ -63,6 +67,7 @@ private:
   void jumpUnlessWhole(const Xbyak::Label &partial);
   void wholeStep();
   void partialTile();
+  void findLanes(const Gpr &firstLane, const Gpr &lastLane);
   void advance(unsigned tiles);
 
   void scores(HeadRange range, unsigned tiles, bool fetch);
@@ -73,9 +78,10 @@ private:
   void accumulate(HeadRange range, Lines lines, const Gpr &d, const auto &body);
   void scaleByAlpha(HeadRange range, const HeadSums &acc, const Address &alphaLine);
   void addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc, Lines lines,
-                const Address &value, const Address &p);
+                const Address &value, const Address &p, std::optional<Address> mask);
   void wholeValues(HeadRange range);
-  void partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane);
+  void partialValues(HeadRange range);
+  void pointAtMask(const Gpr &mask, const Gpr &lane);
 
   Softmax softmax{*this};
   Chunks chunks{*this, softmax};
@@ -86,10 +92,13 @@ KernelCode AttentionGenerator::generate() {
   start();
   a.cmp(arg(offsetof(AttentionArgs, partialCount)), 0);
   a.jne(fromPartials);
+  if (bf16Dots())
+    emitRoundQuery(*this);
   findFirstTile();
   a.L(nextChunk);
   chunks.startChunk();
   stepLoop();
+  softmax.foldSums();
   a.cmp(arg(offsetof(AttentionArgs, partials)), 0);
   a.jne(partial);
   chunks.join();
@@ -103,6 +112,8 @@ KernelCode AttentionGenerator::generate() {
   a.L(partial);
   chunks.storePartial();
   a.L(end);
+  if (bf16Dots())
+    setMxcsr(a, stepMxcsr);
   return a.finish(kernelSymbol(spec));
 }
 
@@ -110,6 +121,8 @@ void AttentionGenerator::start() {
   a.lea(frame, a.ptr[a.rsp + alignmentSlack]);
   a.and_(frame, -64);
   a.mov(q, arg(offsetof(AttentionArgs, q)));
+  if (bf16Dots())
+    setMxcsr(a, stepMxcsr | zeroDenormals);
   chunks.start();
 }
 
@@ -177,7 +190,18 @@ void AttentionGenerator::wholeStep() {
 void AttentionGenerator::partialTile() {
   for (HeadRange range : shape.heads)
     scores(range, 1, range.first == 0);
-  const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
+  {
+    const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
+    findLanes(firstLane, lastLane);
+    const LaneMask outside = lanes->outside(firstLane, lastLane);
+    softmax.update(1, &outside);
+  }
+  for (HeadRange range : shape.heads)
+    partialValues(range);
+}
+
+/// The lanes of a partial tile that are in range, into the frame too.
+void AttentionGenerator::findLanes(const Gpr &firstLane, const Gpr &lastLane) {
   Xbyak::Label startsInside, endsInside;
   a.mov(firstLane, arg(offsetof(AttentionArgs, firstKey)));
   a.sub(firstLane, position);
@@ -190,12 +214,8 @@ void AttentionGenerator::partialTile() {
   a.jle(endsInside);
   a.mov(lastLane, tileKeys - 1);
   a.L(endsInside);
-  {
-    const LaneMask outside = lanes->outside(firstLane, lastLane);
-    softmax.update(1, &outside);
-  }
-  for (HeadRange range : shape.heads)
-    partialValues(range, firstLane, lastLane);
+  a.mov(a.qword[frame + layout.firstLane], firstLane);
+  a.mov(a.qword[frame + layout.lastLane], lastLane);
 }
 
 void AttentionGenerator::advance(unsigned tiles) {
@@ -243,11 +263,11 @@ void AttentionGenerator::fetchNextBlock(const Gpr &cursor, const Gpr &toNext, un
   }
 }
 
-/// z[h][16 keys] of each tile into the frame. Four dimensions a turn: head_dim is a multiple of 8.
+/// z[h][16 keys] of each tile into the frame. Eight dimensions a turn: head_dim is a multiple of 8.
 void AttentionGenerator::scores(HeadRange range, unsigned tiles, bool fetch) {
   const Gpr d = a.takeGeneral("dimension"), cursor = a.takeGeneral("key cursor");
   const Gpr toNext = a.takeGeneral("to the next block");
-  const OuterProduct product(a, *lanes, spec.kv);
+  const OuterProduct product(a, *lanes, spec);
   const HeadSums z = takeHeadSums(*lanes, tiles, range.count);
   for (const std::vector<Lanes16> &tile : z)
     for (const Lanes16 &score : tile)
@@ -256,13 +276,14 @@ void AttentionGenerator::scores(HeadRange range, unsigned tiles, bool fetch) {
     findNextBlock(toNext);
   a.mov(cursor, keys);
   a.loopBelow(d, spec.headDim, scoreStep, [&] {
-    for (unsigned i = 0; i < scoreStep; ++i) {
+    for (unsigned i = 0; i < scoreStep; i += together()) {
       std::vector<CacheLine> lines;
       std::vector<Address> scalars;
       for (unsigned tile = 0; tile < tiles; ++tile)
-        lines.push_back({cursor + (tile * tileBytes() + i * tileKeys * elementBytes), halfOf(i)});
+        lines.push_back({cursor + (tile * tileBytes() + i * tileKeys * elementBytes), false, {}});
       for (unsigned h = 0; h < range.count; ++h)
-        scalars.push_back(q + d * floatBytes + ((range.first + h) * headBytes() + i * floatBytes));
+        scalars.push_back(q + d * static_cast<int>(scalarBytes()) +
+                          ((range.first + h) * queryHeadBytes() + i * scalarBytes()));
       product.emit(z, lines, scalars);
     }
     if (fetch)
@@ -322,61 +343,91 @@ void AttentionGenerator::scaleByAlpha(HeadRange range, const HeadSums &acc,
 
 /// acc[line][h] += V[line] * p[h]; `p` is head 0's.
 void AttentionGenerator::addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc,
-                                  Lines lines, const Address &value, const Address &p) {
+                                  Lines lines, const Address &value, const Address &p,
+                                  std::optional<Address> mask) {
   std::vector<CacheLine> elements;
   std::vector<Address> scalars;
-  for (unsigned line = 0; line < lines.count; ++line) {
-    const bool paired = (line ^ 1) < lines.count && !lines.isHalf(line ^ 1);
-    CacheLine::Part part = paired ? halfOf(line) : CacheLine::Part::Alone;
-    if (lines.isHalf(line))
-      part = CacheLine::Part::EightAlone;
-    elements.push_back({value + line * 16 * elementBytes, part});
-  }
+  for (unsigned line = 0; line < lines.count; ++line)
+    elements.push_back({value + line * lineBytes, lines.isHalf(line), mask});
   for (unsigned h = 0; h < range.count; ++h)
     scalars.push_back(p + (range.first + h) * lineBytes);
   product.emit(acc, elements, scalars);
 }
 
+/// A line of values, of one key or of a pair, has four bytes a dimension. Pairs of p in bf16 take
+/// half a line, so two tiles' share one (codegen/attention/Softmax.h).
 void AttentionGenerator::wholeValues(HeadRange range) {
-  const Gpr cursor = a.takeGeneral("value cursor"), p = a.takeGeneral("frame, a tile on");
+  const Gpr cursor = a.takeGeneral("value cursor"), p = a.takeGeneral("frame, some tiles on");
   const Gpr tile = a.takeGeneral("tile's line");
-  const OuterProduct product(a, *lanes, spec.kv);
+  const OuterProduct product(a, *lanes, spec);
+  const unsigned turnTiles = dotInstruction() ? std::min(2u, shape.tiles) : 1;
+  const auto oneTile = [&](Lines lines, const HeadSums &acc, unsigned inTurn) {
+    scaleByAlpha(range, acc, frame + tile + (layout.alpha + inTurn * lineBytes));
+    for (unsigned key = 0; key < tileKeys; key += together())
+      addValue(product, range, acc, lines, cursor + (inTurn * tileBytes() + key * valueRowBytes()),
+               p + (layout.scores + (inTurn * tileKeys + key) * scalarBytes()), std::nullopt);
+  };
   forEachPass([&](Lines lines, const Gpr &d) {
-    a.lea(cursor, a.ptr[values + d * static_cast<int>(elementBytes)]);
+    a.lea(cursor, a.ptr[values + d * 4]);
     a.mov(p, frame);
     accumulate(range, lines, d, [&](const HeadSums &acc) {
-      a.loopBelow(tile, shape.tiles * lineBytes, lineBytes, [&] {
-        scaleByAlpha(range, acc, frame + tile + layout.alpha);
-        for (unsigned key = 0; key < tileKeys; ++key)
-          addValue(product, range, acc, lines, cursor + key * valueRowBytes(),
-                   p + (layout.scores + key * floatBytes));
-        a.add(cursor, tileBytes());
-        a.add(p, layout.scoreTileBytes);
+      a.loopBelow(tile, shape.tiles * lineBytes, turnTiles * lineBytes, [&] {
+        for (unsigned inTurn = 0; inTurn < turnTiles; ++inTurn)
+          oneTile(lines, acc, inTurn);
+        a.add(cursor, turnTiles * tileBytes());
+        a.add(p, turnTiles * layout.scoreTileBytes);
       });
     });
   });
 }
 
-void AttentionGenerator::partialValues(HeadRange range, const Gpr &firstLane, const Gpr &lastLane) {
+void AttentionGenerator::partialValues(HeadRange range) {
   const Gpr lane = a.takeGeneral("lane"), cursor = a.takeGeneral("value cursor");
-  const OuterProduct product(a, *lanes, spec.kv);
+  const Gpr mask = a.takeGeneral("mask of the pair");
+  const OuterProduct product(a, *lanes, spec);
   forEachPass([&](Lines lines, const Gpr &d) {
-    a.imul(cursor, firstLane, static_cast<int>(valueRowBytes()));
+    const auto toFirst = [&] {
+      a.mov(lane, a.qword[frame + layout.firstLane]);
+      a.and_(lane, -static_cast<int>(together()));
+    };
+    toFirst();
+    a.imul(cursor, lane, static_cast<int>(valueRowBytes()));
     a.add(cursor, values);
-    a.lea(cursor, a.ptr[cursor + d * static_cast<int>(elementBytes)]);
+    a.lea(cursor, a.ptr[cursor + d * 4]);
     accumulate(range, lines, d, [&](const HeadSums &acc) {
       Xbyak::Label top;
       scaleByAlpha(range, acc, frame + layout.alpha);
-      a.mov(lane, firstLane);
       a.L(top);
+      std::optional<Address> clears;
+      if (bf16Cache()) {
+        pointAtMask(mask, lane);
+        clears = Address(mask);
+      }
       addValue(product, range, acc, lines, Address(cursor),
-               frame + lane * floatBytes + layout.scores);
-      a.add(cursor, valueRowBytes());
-      a.add(lane, 1);
-      a.cmp(lane, lastLane);
+               frame + lane * static_cast<int>(scalarBytes()) + layout.scores, clears);
+      a.add(cursor, together() * valueRowBytes());
+      a.add(lane, together());
+      a.cmp(lane, a.qword[frame + layout.lastLane]);
       a.jle(top);
     });
   });
+}
+
+/// Where a line lies that clears the key of the pair (lane, lane + 1) that is out of range, if any.
+void AttentionGenerator::pointAtMask(const Gpr &mask, const Gpr &lane) {
+  std::vector<uint32_t> masks;
+  for (uint32_t kept : {0xFFFFFFFFu, 0xFFFF0000u, 0x0000FFFFu}) // both, the odd one, the even one
+    masks.insert(masks.end(), lineBytes / sizeof kept, kept);
+  Xbyak::Label firstInside, lastInside;
+  a.lea(mask, a.ptr[a.rip + a.constant(masks)]);
+  a.cmp(lane, a.qword[frame + layout.firstLane]);
+  a.jge(firstInside);
+  a.add(mask, lineBytes);
+  a.L(firstInside);
+  a.cmp(lane, a.qword[frame + layout.lastLane]);
+  a.jne(lastInside);
+  a.add(mask, 2 * lineBytes);
+  a.L(lastInside);
 }
 
 } // namespace

@@ -19,9 +19,9 @@ std::vector<HeadRange> nearEqual(unsigned group, unsigned most) {
   return ranges;
 }
 
-/// The register budget of codegen/attention/OuterProduct.h; two of 32 may be tables.
+/// The register budget of codegen/attention/OuterProduct.h.
 bool fits(KernelIsa isa, unsigned heads, unsigned lines) {
-  const unsigned parts = isWide(isa) ? 1 : 2, registers = isWide(isa) ? 30 : 16;
+  const unsigned parts = isWide(isa) ? 1 : 2, registers = isWide(isa) ? 32 : 16;
   return heads * lines * parts + std::min(heads, lines * parts) + 1 <= registers;
 }
 
@@ -32,16 +32,24 @@ unsigned tilesOfStep(const KernelSpec &spec, unsigned heads) {
   return 1;
 }
 
-/// As many as fit, at most 8, and so that the passes over the dimensions are near equal; in zmm an
-/// even number, since two lines of bf16 are widened from the same 64 bytes.
+/// As many as fit, at most 8, and so that the passes over the dimensions are near equal.
 unsigned linesOfValues(const KernelSpec &spec, unsigned heads) {
   const unsigned lines = (spec.headDim + 15) / 16;
   unsigned most = 1;
   while (most < std::min(lines, 8u) && fits(spec.isa, heads, most + 1))
     ++most;
   const unsigned passes = (lines + most - 1) / most;
-  const unsigned equal = (lines + passes - 1) / passes;
-  return isWide(spec.isa) && equal > 1 ? equal / 2 * 2 : equal;
+  return (lines + passes - 1) / passes;
+}
+
+/// Whole lines, so that the last store of a converted query may be one.
+unsigned queryBytes(const KernelSpec &spec) {
+  if (spec.inputs != InputFormat::BF16)
+    return 0;
+  const unsigned elementBytes = spec.isa == KernelIsa::Avx512Bf16 ? 2 : 4;
+  const unsigned bytes = spec.group * spec.headDim * elementBytes;
+  return (bytes + AttentionFrame::lineBytes - 1) / AttentionFrame::lineBytes *
+         AttentionFrame::lineBytes;
 }
 
 unsigned mostTogether(const std::vector<HeadRange> &heads) {
@@ -58,12 +66,14 @@ AttentionShape::AttentionShape(const KernelSpec &spec)
       tiles(tilesOfStep(spec, mostTogether(heads))),
       valueLines(linesOfValues(spec, mostTogether(heads))) {}
 
-AttentionFrame::AttentionFrame(const AttentionShape &shape, unsigned headDim, unsigned group)
-    : scoreTileBytes(group * lineBytes), scores(0), maximum(shape.tiles * scoreTileBytes),
+AttentionFrame::AttentionFrame(const AttentionShape &shape, const KernelSpec &spec)
+    : scoreTileBytes(spec.group * lineBytes), scores(0), maximum(shape.tiles * scoreTileBytes),
       alpha(maximum + shape.tiles * lineBytes), runningMaximum(alpha + shape.tiles * lineBytes),
-      sum(runningMaximum + lineBytes), changed(sum + lineBytes), chunkLast(changed + 8),
-      total(chunkLast + 8), totalMaximum(changed + lineBytes), totalSum(totalMaximum + lineBytes),
-      totalFactor(totalSum + lineBytes), chunkFactor(totalFactor + lineBytes),
-      chunkAcc(chunkFactor + lineBytes), bytes(chunkAcc + group * headDim * 4) {}
+      sum(runningMaximum + lineBytes), laneSums(sum + lineBytes),
+      changed(laneSums + spec.group * lineBytes), firstLane(changed + 8), lastLane(firstLane + 8),
+      chunkLast(lastLane + 8), total(chunkLast + 8), totalMaximum(changed + lineBytes),
+      totalSum(totalMaximum + lineBytes), totalFactor(totalSum + lineBytes),
+      chunkFactor(totalFactor + lineBytes), query(chunkFactor + lineBytes),
+      chunkAcc(query + queryBytes(spec)), bytes(chunkAcc + spec.group * spec.headDim * 4) {}
 
 } // namespace inf

@@ -26,7 +26,7 @@ struct AttentionShape {
 /// Where the state of the heads lies in the frame, in bytes from its aligned start. One float a
 /// head stands in lane laneOfHead(head) of a line of sixteen (codegen/attention/HeadFold.h).
 struct AttentionFrame {
-  AttentionFrame(const AttentionShape &shape, unsigned headDim, unsigned group);
+  explicit AttentionFrame(const AttentionShape &shape, const KernelSpec &spec);
 
   static constexpr unsigned lineBytes = 64;
 
@@ -34,7 +34,10 @@ struct AttentionFrame {
   unsigned scores;              ///< z, then p: [tiles][group][16 keys]
   unsigned maximum, alpha;      ///< m' and exp(m - m') of each tile: [tiles] lines
   unsigned runningMaximum, sum; ///< a line each
+  unsigned laneSums;            ///< what `sum` is folded from in the end: [group] lines
   unsigned changed;             ///< 0 when every alpha of the step is 1: 32 bits
+  unsigned firstLane, lastLane; ///< of a partial tile's keys: 64 bits each
+  unsigned query;               ///< bf16 dots: q as the products read it, [group][headDim]
   // Over chunks (codegen/attention/Chunks.h).
   unsigned chunkLast, total;         ///< last key to go to; where A is: 64 bits each
   unsigned totalMaximum, totalSum;   ///< M and S: a line each

@@ -11,77 +11,93 @@ HeadSums takeHeadSums(LanesEmitter &lanes, unsigned lines, unsigned heads) {
   return sums;
 }
 
-/// Dword i takes word firstWord + i twice.
-static std::vector<uint32_t> doubledWords(uint32_t firstWord) {
-  std::vector<uint32_t> words;
-  for (uint32_t word = firstWord; word < firstWord + 16; ++word)
-    words.push_back(word << 16 | word);
-  return words;
+void OuterProduct::load(Take take, const VectorRegister &to, const CacheLine &line,
+                        unsigned part) const {
+  constexpr uint32_t oddHalf = 0xFFFF0000u;
+  constexpr uint8_t evenShift = 16;
+  const LanesEmitter::Address at = line.at + part * lanes.partFloats() * 4;
+  if (take == Take::Even && isWide(a.isa) && !line.half && !line.mask)
+    return a.vpslld(to, a.ptr[at], evenShift);
+  loadWhole(to, line, part);
+  if (take == Take::Even)
+    a.vpslld(to, to, evenShift);
+  if (take == Take::Odd)
+    lanes.bitAnd(to, oddHalf);
 }
 
-OuterProduct::OuterProduct(KernelAssembler &assembler, LanesEmitter &lanesEmitter,
-                           WeightFormat elements)
-    : a(assembler), lanes(lanesEmitter), format(elements) {
-  if (format != WeightFormat::BF16 || !isWide(a.isa))
+void OuterProduct::loadWhole(const VectorRegister &to, const CacheLine &line, unsigned part) const {
+  const LanesEmitter::Address at = line.at + part * lanes.partFloats() * 4;
+  if (line.half)
+    lanes.loadHalf(to, WeightFormat::F32, line.at);
+  else
+    a.vmovups(to, a.ptr[at]);
+  if (!line.mask)
     return;
-  tables = WordTables{lanes.take("low words"), lanes.take("high words"),
-                      a.registers().take(RegisterFile::Mask, "upper words")};
-  lanes.setBits(tables->lowHalf, doubledWords(0));
-  lanes.setBits(tables->highHalf, doubledWords(16));
-  const Gpr bits = a.takeGeneral("bits of the mask");
-  a.mov(bits.cvt32(), 0xAAAAAAAAu);
-  a.kmovd(Xbyak::Opmask(tables->upperWords.index()), bits.cvt32());
+  if (isWide(a.isa))
+    a.vpandd(to, to, a.ptr_b[*line.mask]);
+  else
+    a.vpand(to, to, a.ptr[*line.mask]);
 }
 
-void OuterProduct::load(const VectorRegister &to, const CacheLine &line, unsigned part) const {
-  if (line.part == CacheLine::Part::EightAlone)
-    return lanes.loadHalf(to, format, line.at);
-  if (!tables || line.part == CacheLine::Part::Alone)
-    return lanes.loadElements(to, format, line.at, part);
-  const bool high = line.part == CacheLine::Part::HighHalf;
-  const Xbyak::Zmm target(to.getIdx());
-  a.vpermw(target | Xbyak::Opmask(tables->upperWords.index()) | Xbyak::util::T_z,
-           Xbyak::Zmm((high ? tables->highHalf : tables->lowHalf).parts[0].getIdx()),
-           a.ptr[high ? line.at - 32 : line.at]);
+void OuterProduct::broadcast(Take take, const VectorRegister &to,
+                             const LanesEmitter::Address &scalar) const {
+  a.vbroadcastss(to, a.dword[take == Take::Odd ? scalar + 4 : scalar]);
 }
 
-void OuterProduct::holdLines(const HeadSums &sums, const std::vector<CacheLine> &lines,
+void OuterProduct::multiply(const Xbyak::Ymm &sum, const Xbyak::Ymm &line,
+                            const Xbyak::Ymm &scalar) const {
+  if (a.isa == KernelIsa::Avx512Bf16)
+    a.vdpbf16ps(sum, line, scalar);
+  else
+    a.vfmadd231ps(sum, line, scalar);
+}
+
+void OuterProduct::holdLines(Take take, const HeadSums &sums, const std::vector<CacheLine> &lines,
                              const Addresses &scalars) const {
   const std::vector<Lanes16> held = lanes.takeMany("line", static_cast<unsigned>(lines.size()));
   for (size_t l = 0; l < lines.size(); ++l)
     for (unsigned part = 0; part < partsOf(lines[l]); ++part)
-      load(held[l].parts[part], lines[l], part);
+      load(take, held[l].parts[part], lines[l], part);
   for (size_t h = 0; h < scalars.size(); ++h) {
     const VectorRegister scalar = lanes.takeRegister("scalar");
-    a.vbroadcastss(scalar, a.dword[scalars[h]]);
+    broadcast(take, scalar, scalars[h]);
     for (size_t l = 0; l < lines.size(); ++l)
       for (unsigned part = 0; part < partsOf(lines[l]); ++part)
-        a.vfmadd231ps(sums[l][h].parts[part], held[l].parts[part], scalar);
+        multiply(sums[l][h].parts[part], held[l].parts[part], scalar);
   }
 }
 
-void OuterProduct::holdScalars(const HeadSums &sums, const std::vector<CacheLine> &lines,
+void OuterProduct::holdScalars(Take take, const HeadSums &sums, const std::vector<CacheLine> &lines,
                                const Addresses &scalars) const {
   std::vector<VectorRegister> held;
   for (const LanesEmitter::Address &scalar : scalars) {
     held.push_back(lanes.takeRegister("scalar"));
-    a.vbroadcastss(held.back(), a.dword[scalar]);
+    broadcast(take, held.back(), scalar);
   }
   for (size_t l = 0; l < lines.size(); ++l)
     for (unsigned part = 0; part < partsOf(lines[l]); ++part) {
       const VectorRegister line = lanes.takeRegister("line");
-      load(line, lines[l], part);
+      load(take, line, lines[l], part);
       for (size_t h = 0; h < held.size(); ++h)
-        a.vfmadd231ps(sums[l][h].parts[part], line, held[h]);
+        multiply(sums[l][h].parts[part], line, held[h]);
     }
+}
+
+void OuterProduct::emit(Take take, const HeadSums &sums, const std::vector<CacheLine> &lines,
+                        const Addresses &scalars) const {
+  if (lines.size() * lanes.partCount() <= scalars.size())
+    holdLines(take, sums, lines, scalars);
+  else
+    holdScalars(take, sums, lines, scalars);
 }
 
 void OuterProduct::emit(const HeadSums &sums, const std::vector<CacheLine> &lines,
                         const Addresses &scalars) const {
-  if (lines.size() * lanes.partCount() <= scalars.size())
-    holdLines(sums, lines, scalars);
-  else
-    holdScalars(sums, lines, scalars);
+  if (spec.kv == WeightFormat::F32 || a.isa == KernelIsa::Avx512Bf16)
+    return emit(Take::All, sums, lines, scalars);
+  const bool bf16Dots = spec.inputs == InputFormat::BF16;
+  emit(bf16Dots ? Take::Odd : Take::Even, sums, lines, scalars);
+  emit(bf16Dots ? Take::Even : Take::Odd, sums, lines, scalars);
 }
 
 } // namespace inf

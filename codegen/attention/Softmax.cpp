@@ -40,6 +40,20 @@ Softmax::ExpConstants::ExpConstants(AttentionContext &context) {
   }
 }
 
+Softmax::WordTables::WordTables(AttentionContext &context) {
+  for (uint32_t firstWord : {0u, 16u}) {
+    std::vector<uint32_t> doubled;
+    for (uint32_t word = firstWord; word < firstWord + 16; ++word)
+      doubled.push_back(word << 16 | word);
+    halves.push_back(context.lanes->take("words of a half"));
+    context.lanes->setBits(halves.back(), doubled);
+  }
+  upper = context.a.registers().take(RegisterFile::Mask, "upper words");
+  const Gpr bits = context.a.takeGeneral("bits of the mask");
+  context.a.mov(bits.cvt32(), 0xAAAAAAAAu);
+  context.a.kmovd(Xbyak::Opmask(upper.index()), bits.cvt32());
+}
+
 /// The operations of codegen/Exp.h, for x <= 0 or NaN: there is nothing to clamp above. With
 /// opmasks the last addition does what a blend would.
 Lanes16 Softmax::exp(Lanes16 x, const ExpConstants &constants) {
@@ -83,20 +97,77 @@ Lanes16 Softmax::exp(Lanes16 x, const ExpConstants &constants) {
 /// Lanes of no head start from -1e30 too: whatever they fold stays finite and is never read.
 void Softmax::start() {
   LanesEmitter &lanes = *context.lanes;
-  const AttentionFrame &layout = context.layout;
-  const Lanes16 maximum = lanes.take("m"), sum = lanes.take("sum");
+  const Lanes16 maximum = lanes.take("m"), zero = lanes.take("zero");
   lanes.setConstant(maximum, lowestMaximum);
-  lanes.setZero(sum);
-  lanes.store(context.frame + layout.runningMaximum, maximum);
-  lanes.store(context.frame + layout.sum, sum);
+  lanes.setZero(zero);
+  lanes.store(context.frame + context.layout.runningMaximum, maximum);
+  for (unsigned head = 0; head < context.spec.group; ++head)
+    lanes.store(sumsOf(head), zero);
+}
+
+void Softmax::foldSums() {
+  LanesEmitter &lanes = *context.lanes;
+  const Lanes16 folded =
+      emitHeadFold(context.a, lanes, HeadFoldKind::Add, context.spec.group, [&](unsigned head) {
+        Lanes16 sums = lanes.take("sums");
+        lanes.load(sums, sumsOf(head));
+        return sums;
+      });
+  lanes.store(context.frame + context.layout.sum, folded);
 }
 
 void Softmax::update(unsigned tiles, const LaneMask *outside) {
+  Xbyak::Label raised, settled;
+  if (!outside) {
+    jumpWhereRaised(tiles, raised);
+    keepMaxima(tiles);
+    context.a.jmp(settled);
+    context.a.L(raised);
+  }
   maxima(tiles, outside);
+  {
+    const ExpConstants constants(context);
+    alphas(tiles, constants);
+  }
+  context.a.L(settled);
   const ExpConstants constants(context);
-  alphas(tiles, constants);
-  for (unsigned tile = 0; tile < tiles; ++tile)
-    probabilities(tile, constants);
+  probabilities(tiles, constants);
+}
+
+/// Where some z is above its head's m, or either is NaN.
+void Softmax::jumpWhereRaised(unsigned tiles, const Xbyak::Label &raised) {
+  constexpr uint8_t notLessOrEqual = 6; // true for NaN
+  LanesEmitter &lanes = *context.lanes;
+  const LaneMask any = lanes.noLanes();
+  for (unsigned head = 0; head < context.spec.group; ++head) {
+    const LanesEmitter::Address maximum =
+        context.frame + (context.layout.runningMaximum + laneOfHead(head) * 4);
+    for (unsigned tile = 0; tile < tiles; ++tile) {
+      const Lanes16 z = lanes.take("z");
+      lanes.load(z, scoresOf(tile, head));
+      lanes.joinCompared(any, z, notLessOrEqual, maximum);
+    }
+  }
+  lanes.jumpIfAny(any, raised);
+}
+
+/// As maxima() and alphas() leave the frame where no m changed.
+void Softmax::keepMaxima(unsigned tiles) {
+  KernelAssembler &a = context.a;
+  LanesEmitter &lanes = *context.lanes;
+  const AttentionFrame &layout = context.layout;
+  const Lanes16 maximum = lanes.take("m"), one = lanes.take("exp(0)");
+  lanes.load(maximum, context.frame + layout.runningMaximum);
+  lanes.setConstant(one, 1.0f);
+  for (unsigned tile = 0; tile < tiles; ++tile) {
+    lanes.store(context.frame + (layout.maximum + tile * AttentionFrame::lineBytes), maximum);
+    lanes.store(context.frame + (layout.alpha + tile * AttentionFrame::lineBytes), one);
+  }
+  a.mov(a.dword[context.frame + layout.changed], 0);
+}
+
+LanesEmitter::Address Softmax::sumsOf(unsigned head) const {
+  return context.frame + (context.layout.laneSums + head * AttentionFrame::lineBytes);
 }
 
 LanesEmitter::Address Softmax::scoresOf(unsigned tile, unsigned head) const {
@@ -182,29 +253,74 @@ void Softmax::alphas(unsigned tiles, const ExpConstants &constants) {
   a.L(done);
 }
 
-void Softmax::probabilities(unsigned tile, const ExpConstants &constants) {
-  KernelAssembler &a = context.a;
+/// Head after head, so that the exps of a head's tiles overlap.
+void Softmax::probabilities(unsigned tiles, const ExpConstants &constants) {
   LanesEmitter &lanes = *context.lanes;
-  const AttentionFrame &layout = context.layout;
-  const unsigned line = tile * AttentionFrame::lineBytes;
-  const Lanes16 folded =
-      emitHeadFold(a, lanes, HeadFoldKind::Add, context.spec.group, [&](unsigned head) {
-        Lanes16 z = lanes.take("z");
-        {
-          const Lanes16 maximum = lanes.take("m' of the head");
-          lanes.broadcast(maximum, context.frame + layout.maximum + line + laneOfHead(head) * 4);
-          lanes.load(z, scoresOf(tile, head));
-          lanes.subtract(z, z, maximum);
-        }
-        Lanes16 p = exp(std::move(z), constants);
+  std::optional<WordTables> words;
+  if (context.dotInstruction())
+    words.emplace(context);
+  for (unsigned head = 0; head < context.spec.group; ++head) {
+    Lanes16 sums = lanes.take("sums");
+    lanes.load(sums, sumsOf(head));
+    if (context.dotInstruction()) {
+      for (unsigned tile = 0; tile < tiles; tile += 2) {
+        std::vector<Lanes16> p;
+        for (unsigned t = tile; t < std::min(tile + 2, tiles); ++t)
+          p.push_back(probability(t, head, constants));
+        packPairs(sums, tile, head, std::move(p), *words);
+      }
+    } else {
+      for (unsigned tile = 0; tile < tiles; ++tile) {
+        Lanes16 p = probability(tile, head, constants);
+        if (context.bf16Dots())
+          lanes.roundToBf16(p);
         lanes.store(scoresOf(tile, head), p);
-        return p;
-      });
-  const Lanes16 sum = lanes.take("sum"), alpha = lanes.take("alpha");
-  lanes.load(sum, context.frame + layout.sum);
-  lanes.load(alpha, context.frame + layout.alpha + line);
-  lanes.fma(folded, sum, alpha);
-  lanes.store(context.frame + layout.sum, folded);
+        addToSums(sums, std::move(p), tile, head);
+      }
+    }
+    lanes.store(sumsOf(head), sums);
+  }
+}
+
+/// exp(z - m'), not rounded yet.
+Lanes16 Softmax::probability(unsigned tile, unsigned head, const ExpConstants &constants) {
+  LanesEmitter &lanes = *context.lanes;
+  const unsigned line = tile * AttentionFrame::lineBytes;
+  Lanes16 z = lanes.take("z");
+  {
+    const Lanes16 maximum = lanes.take("m' of the head");
+    lanes.broadcast(maximum,
+                    context.frame + (context.layout.maximum + line + laneOfHead(head) * 4));
+    lanes.load(z, scoresOf(tile, head));
+    lanes.subtract(z, z, maximum);
+  }
+  return exp(std::move(z), constants);
+}
+
+/// sums = sums * alpha + p
+void Softmax::addToSums(Lanes16 &sums, Lanes16 p, unsigned tile, unsigned head) {
+  context.lanes->fmaBroadcast(
+      p, sums,
+      context.frame +
+          (context.layout.alpha + tile * AttentionFrame::lineBytes + laneOfHead(head) * 4));
+  sums = std::move(p);
+}
+
+/// p of one or two tiles to pairs in the line of the first one's z, and, rounded, to the sums. A
+/// word becomes a float again by being doubled and its lower half cleared.
+void Softmax::packPairs(Lanes16 &sums, unsigned tile, unsigned head, std::vector<Lanes16> p,
+                        const WordTables &words) {
+  KernelAssembler &a = context.a;
+  const Lanes16 pairs = context.lanes->take("pairs");
+  a.vcvtne2ps2bf16(pairs.parts[0], p.back().parts[0], p.front().parts[0]);
+  context.lanes->store(scoresOf(tile, head), pairs);
+  const Xbyak::Opmask upperWords(words.upper.index());
+  for (size_t i = 0; i < p.size(); ++i) {
+    const Xbyak::Zmm rounded(p[i].parts[0].getIdx());
+    a.vpermw(rounded | upperWords | Xbyak::util::T_z, Xbyak::Zmm(words.halves[i].parts[0].getIdx()),
+             pairs.parts[0]);
+    addToSums(sums, std::move(p[i]), tile + static_cast<unsigned>(i), head);
+  }
 }
 
 } // namespace inf

@@ -2,16 +2,21 @@
 // and the exp it is made of.
 //
 //   m of all heads -> fold of z over keys, m' = max(m, it), alpha = exp(m - m'), tile after tile
-//   per head: p = exp(z - m') in place of z; their fold: sum = sum * alpha + hsum(p)
+//   per head: p = exp(z - m') in place of z; sixteen sums of a head, one a lane: sum * alpha + p
 //
-// Most steps of a long context raise no head's m. Every alpha is then 1, exactly, and neither
-// computed nor multiplied with.
+// Most steps of a long context raise no head's m: one comparison a head and tile finds that out.
+// Every alpha is then 1, exactly, and neither computed nor multiplied with.
 //
-// One register holds m of all heads, one alpha, one sum (codegen/attention/HeadFold.h): what is
-// done once a tile and head is the subtraction and the exp alone.
+// One register holds m of all heads, one alpha, in the end one sum (codegen/attention/HeadFold.h):
+// what is done once a tile and head is a comparison, the exp and an FMA.
+//
+// With bf16 dots p is rounded to bf16 and the sums take it so. For vdpbf16ps the p of two tiles are
+// packed to pairs and share a line, that of the first one's z: 16 keys in its lower half, 16 in its
+// upper one.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "codegen/attention/AttentionContext.h"
@@ -24,8 +29,10 @@ public:
 
   /// What a chunk starts from: finite, so that m - m' is never inf - inf.
   static constexpr float lowestMaximum = -1e30f;
-  /// m = -1e30, sum = 0.
+  /// m = -1e30, all sums 0.
   void start();
+  /// sum = a head's sixteen, folded as hsum does.
+  void foldSums();
   /// z -> p of the frame's first `tiles` tiles; alpha of each. With a mask, for one tile: z outside
   /// becomes -inf.
   void update(unsigned tiles, const LaneMask *outside);
@@ -39,11 +46,25 @@ public:
   Lanes16 exp(Lanes16 x, const ExpConstants &constants);
 
 private:
+  /// vpermw with one gives a half's sixteen words, each doubled; the mask clears the lower ones.
+  struct WordTables {
+    explicit WordTables(AttentionContext &context);
+    std::vector<Lanes16> halves; ///< lower, upper
+    RegisterPool::Lease upper;
+  };
+
+  void jumpWhereRaised(unsigned tiles, const Xbyak::Label &raised);
+  void keepMaxima(unsigned tiles);
   void maxima(unsigned tiles, const LaneMask *outside);
   Lanes16 foldedMaximum(unsigned tile, const LaneMask *outside);
   void noteChange(const Lanes16 &before, const Lanes16 &after);
   void alphas(unsigned tiles, const ExpConstants &constants);
-  void probabilities(unsigned tile, const ExpConstants &constants);
+  void probabilities(unsigned tiles, const ExpConstants &constants);
+  Lanes16 probability(unsigned tile, unsigned head, const ExpConstants &constants);
+  void addToSums(Lanes16 &sums, Lanes16 p, unsigned tile, unsigned head);
+  void packPairs(Lanes16 &sums, unsigned tile, unsigned head, std::vector<Lanes16> p,
+                 const WordTables &words);
+  LanesEmitter::Address sumsOf(unsigned head) const;
   LanesEmitter::Address scoresOf(unsigned tile, unsigned head) const;
 
   AttentionContext &context;

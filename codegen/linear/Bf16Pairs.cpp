@@ -1,5 +1,7 @@
 #include "codegen/linear/Bf16Pairs.h"
 
+#include "codegen/Mxcsr.h"
+
 namespace inf {
 namespace {
 
@@ -7,8 +9,6 @@ namespace {
 constexpr int prefetchBytes = 8704;
 constexpr unsigned fewestRowsToPrefetch = 2;
 constexpr uint32_t upperHalf = 0xFFFF0000u;
-/// MXCSR: nearest, all exceptions masked; and with denormals taken for zero, as operands and sums.
-constexpr uint32_t stepMxcsr = 0x1F80, zeroDenormals = 0x8040;
 
 } // namespace
 
@@ -41,9 +41,8 @@ TakenApart::TakenApart(LinearContext &context, unsigned panels)
       odd(lanes.takeMany("odd columns", panels)), evenX(lanes.takeRegister("even x")),
       oddX(lanes.takeRegister("odd x")) {}
 
-void TakenApart::dropDenormals() { setMxcsr(stepMxcsr | zeroDenormals); }
-void TakenApart::keepDenormals() { setMxcsr(stepMxcsr); }
-void TakenApart::setMxcsr(uint32_t value) { a.vldmxcsr(a.dword[a.rip + a.constant({value})]); }
+void TakenApart::dropDenormals() { setMxcsr(a, stepMxcsr | zeroDenormals); }
+void TakenApart::keepDenormals() { setMxcsr(a, stepMxcsr); }
 
 void TakenApart::loadWeights(unsigned panel, const LanesEmitter::Address &line) {
   lanes.load(odd[panel], line);

@@ -48,7 +48,6 @@ public:
 
 private:
   void takeApart(const Xbyak::Ymm &low, const Xbyak::Ymm &both);
-  void setMxcsr(uint32_t value);
 
   KernelAssembler &a;
   LanesEmitter &lanes;

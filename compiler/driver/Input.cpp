@@ -84,8 +84,9 @@ void checkResumed(const CompileOptions &options, ir::ModelOp model) {
   if (isPast(model, "quantize"))
     refuse("--quant", "the format of each inf.weight says it; edit that");
   if (isPast(model, "quantize-activations"))
-    refuse("--activations", "the type of the rows each product reads says it; edit that, or go on "
-                            "from a stage before quantize-activations");
+    refuse("--activations",
+           "the type of the rows each product reads says it, and dots of attention; "
+           "edit those, or go on from a stage before quantize-activations");
   if (model.getTarget() && model.getTarget()->str() != targetByName(options.target).name)
     refuse("--target", fmt::format("its kernels were selected for {}; go on from a stage before "
                                    "select-kernels, or leave the option out",

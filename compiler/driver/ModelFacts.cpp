@@ -193,7 +193,7 @@ std::string activationsOf(ir::ModelOp model) {
   std::set<std::pair<InputFormat, Bf16Order>> forms;
   model.walk([&](mlir::Operation *op) {
     std::optional<KernelSpec> kernel = kernelOn(op);
-    if (kernel && kernel->inputs != InputFormat::F32)
+    if (kernel && kernel->op == KernelOp::Linear && kernel->inputs != InputFormat::F32)
       forms.insert({kernel->inputs, kernel->order});
   });
   std::vector<std::string> names;
@@ -201,6 +201,16 @@ std::string activationsOf(ir::ModelOp model) {
     names.push_back(
         fmt::format("{}{}", inputFormatName(form), order == Bf16Order::Groups ? "_by32" : ""));
   return names.empty() ? "f32" : fmt::format("{}", fmt::join(names, "+"));
+}
+
+/// ", dots bf16": what attention multiplies in; "" without attention.
+std::string dotsOf(ir::ModelOp model) {
+  std::set<std::string_view> forms;
+  model.walk([&](ir::AttentionOp op) {
+    if (std::optional<KernelSpec> kernel = kernelOn(op))
+      forms.insert(inputFormatName(kernel->inputs));
+  });
+  return forms.empty() ? "" : fmt::format(", dots {}", fmt::join(forms, "+"));
 }
 
 std::map<std::string, std::vector<std::string>> kernelUsers(ir::ModelOp model) {
@@ -259,8 +269,8 @@ Manifest manifestOf(ir::ModelOp model, const std::vector<KernelCode> &kernels,
                                    frequencies.attentionFactor, frequencies.inverse});
   }
   std::string kv = manifest.kvGroups.empty() ? "none" : manifest.kvGroups[0].elementFormat;
-  manifest.numerics = fmt::format("weights {}, activations {}, kv {}", fmt::join(formats, "+"),
-                                  activationsOf(model), kv);
+  manifest.numerics = fmt::format("weights {}, activations {}, kv {}{}", fmt::join(formats, "+"),
+                                  activationsOf(model), kv, dotsOf(model));
   manifest.plan = planOf(model);
   std::map<std::string, std::vector<std::string>> users = kernelUsers(model);
   for (const KernelCode &kernel : kernels)

@@ -99,9 +99,9 @@ private:
     Value v = linear(h, "attention.v");
     builder.create<ir::KvAppendOp>(loc(), k, v, symbol(group));
     double scale = a.scale.value_or(1 / std::sqrt(double(a.headDim)));
-    Value attended = builder.create<ir::AttentionOp>(loc(), q.getType(), q, slot("attention.sinks"),
-                                                     i64(a.heads), i64(a.kvHeads), i64(a.headDim),
-                                                     builder.getF64FloatAttr(scale), symbol(group));
+    Value attended = builder.create<ir::AttentionOp>(
+        loc(), q.getType(), q, slot("attention.sinks"), i64(a.heads), i64(a.kvHeads),
+        i64(a.headDim), builder.getF64FloatAttr(scale), symbol(group), StringAttr());
     return builder.create<ir::AddOp>(loc(), x, linear(attended, "attention.o"));
   }
 

@@ -21,6 +21,7 @@ def Inf_Dialect : Dialect {
     |---|---|---|
     | `format`, `layout`, `offset`, `bytes` | `inf.weight` | quantize, select-kernels, plan-memory |
     | `activations` | the model | quantize |
+    | `dots` | attention | quantize-activations |
     | `inf.kernel` | ops with a generated kernel | select-kernels |
     | `inf.partition` | every op that becomes a stage | partition |
     | `inf.offsets` | ops with buffer results | plan-memory |

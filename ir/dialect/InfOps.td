@@ -279,12 +279,21 @@ def Inf_AttentionOp : Inf_Op<"attention", [MemoryEffects<[MemRead]>,
     A row at position t sees stored keys j <= t of its sequence, and t - j < window when the group
     has one. Query head i uses kv head i / (heads / kv_heads). With sinks, head i's softmax
     denominator gains exp(sinks[i]) and no value is added.
+    `dots` says in what q K^T and the sum over V are multiplied: f32, which is also what none says,
+    or bf16. Then q is rounded to bf16, and so is exp(z - m) of each key, m being the highest of
+    the row's scaled scores z, and of the sink, up to the end of the key's tile of 16 positions; the
+    denominator takes it rounded too.
     (C1) q has heads * head_dim features and so has the result; (C2) heads % kv_heads == 0;
     (C3) sinks is a vector of heads; (C4) kv_heads and head_dim are the group's; (C5) a q8 result has
-    whole blocks of 32 in the heads that share a kv head.
+    whole blocks of 32 in the heads that share a kv head; (C6) dots is f32 or bf16, bf16 only over a
+    group of bf16.
   }];
   let arguments = (ins Inf_Activations:$q, Optional<Inf_WeightType>:$sinks, I64Attr:$heads,
-                       I64Attr:$kv_heads, I64Attr:$head_dim, F64Attr:$scale, FlatSymbolRefAttr:$group);
+                       I64Attr:$kv_heads, I64Attr:$head_dim, F64Attr:$scale, FlatSymbolRefAttr:$group,
+                       OptionalAttr<StrAttr>:$dots);
+  let extraClassDeclaration = [{
+    bool roundsToBf16() { return getDots() == "bf16"; }
+  }];
   let results = (outs Inf_AnyActivations:$result);
   let assemblyFormat = "$q (`sinks` $sinks^)? `over` $group attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -464,10 +464,18 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "(C5) expected a multiple of 32 features that share a kv head for a q8 "
                             "result, found "
                          << shared;
+  if (getDots() && *getDots() != "f32" && *getDots() != "bf16")
+    return emitOpError() << "(C6) expected dots f32 or bf16, found " << *getDots();
   return success();
 }
 LogicalResult AttentionOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyGroup(*this, tables, getGroupAttr(), getKvHeads(), getHeadDim(), "C4");
+  if (failed(verifyGroup(*this, tables, getGroupAttr(), getKvHeads(), getHeadDim(), "C4")))
+    return failure();
+  auto group = lookup<KvGroupOp>(*this, tables, getGroupAttr(), "C4");
+  if (roundsToBf16() && group->getElement() != "bf16")
+    return emitOpError() << "(C6) expected dots f32 over a kv_group of " << group->getElement()
+                         << ", found bf16";
+  return success();
 }
 
 LogicalResult RouterTopKOp::verify() {

@@ -21,6 +21,20 @@ float activate(ActivationAttr activation, float gate, float up) {
   return (up + 1) * gate * sigmoid(alpha * gate);
 }
 
+/// Logits of keys `first` on to exp(logit - highest), rounded where they are relative to the
+/// highest logit up to the end of their tile.
+void roundWeights(std::vector<float> &logits, float start, int64_t first, float highest) {
+  constexpr int64_t tileKeys = 16;
+  float running = start;
+  for (size_t begin = 0; begin < logits.size();) {
+    size_t end =
+        std::min(logits.size(), begin + size_t(tileKeys - (first + int64_t(begin)) % tileKeys));
+    running = std::max(running, *std::max_element(logits.begin() + begin, logits.begin() + end));
+    for (; begin < end; ++begin)
+      logits[begin] = roundToBf16(std::exp(logits[begin] - running)) * std::exp(running - highest);
+  }
+}
+
 } // namespace
 
 float dot(const float *x, const float *y, int64_t n) {
@@ -89,22 +103,28 @@ ReferenceTensor slice(const ReferenceTensor &x, int64_t begin, int64_t width) {
 }
 
 void attendHead(const ReferenceCache &cache, const float *q, const float *sink, int64_t first,
-                int64_t last, int64_t kvHead, int64_t headDim, float scale, float *out) {
-  std::vector<float> logits;
+                int64_t last, int64_t kvHead, int64_t headDim, float scale, bool bf16Dots,
+                float *out) {
+  std::vector<float> query(q, q + headDim), weights;
+  if (bf16Dots)
+    std::transform(query.begin(), query.end(), query.begin(), roundToBf16);
   float highest = sink ? *sink : -INFINITY;
   for (int64_t key = first; key <= last; ++key) {
-    logits.push_back(scale * dot(q, cache.keys.row(key) + kvHead * headDim, headDim));
-    highest = std::max(highest, logits.back());
+    weights.push_back(scale * dot(query.data(), cache.keys.row(key) + kvHead * headDim, headDim));
+    highest = std::max(highest, weights.back());
   }
-  double sum = sink ? std::exp(double(*sink) - highest) : 0;
-  for (float &logit : logits) {
-    logit = std::exp(logit - highest);
-    sum += logit;
-  }
+  if (bf16Dots)
+    roundWeights(weights, sink ? *sink : -INFINITY, first, highest);
+  else
+    for (float &weight : weights)
+      weight = std::exp(weight - highest);
+  double sum = std::accumulate(weights.begin(), weights.end(),
+                               sink ? std::exp(double(*sink) - highest) : 0.0);
   std::vector<float> total(size_t(headDim), 0.0f);
   for (int64_t key = first; key <= last; ++key)
     for (int64_t d = 0; d < headDim; ++d)
-      total[size_t(d)] += logits[size_t(key - first)] * cache.values.row(key)[kvHead * headDim + d];
+      total[size_t(d)] +=
+          weights[size_t(key - first)] * cache.values.row(key)[kvHead * headDim + d];
   for (int64_t d = 0; d < headDim; ++d)
     out[d] = float(total[size_t(d)] / sum);
 }

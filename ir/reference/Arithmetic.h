@@ -30,9 +30,11 @@ ReferenceTensor gated(const ReferenceTensor &x, ActivationAttr activation);
 /// Features [begin, begin + width).
 ReferenceTensor slice(const ReferenceTensor &x, int64_t begin, int64_t width);
 
-/// One row and head: softmax over keys first..last, the sink (null: none) in the denominator.
+/// One row and head: softmax over keys first..last, the sink (null: none) in the denominator. With
+/// bf16Dots q and the weights of keys are rounded as inf.attention says.
 void attendHead(const ReferenceCache &cache, const float *q, const float *sink, int64_t first,
-                int64_t last, int64_t kvHead, int64_t headDim, float scale, float *out);
+                int64_t last, int64_t kvHead, int64_t headDim, float scale, bool bf16Dots,
+                float *out);
 
 struct TopK {
   ReferenceTensor experts, weights;

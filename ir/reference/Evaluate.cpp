@@ -92,10 +92,10 @@ ReferenceTensor attend(EvaluationContext &context, AttentionOp op) {
   ReferenceTensor out = ReferenceTensor::zeros(q.rows, q.width);
   for (int64_t r = 0; r < q.rows; ++r)
     for (int64_t head = 0; head < int64_t(op.getHeads()); ++head)
-      attendHead(context.cache, q.row(r) + head * headDim,
-                 sinks.empty() ? nullptr : &sinks[size_t(head)],
-                 window ? std::max<int64_t>(0, r - window + 1) : 0, r, head / queriesPerKv, headDim,
-                 float(op.getScale().convertToDouble()), out.row(r) + head * headDim);
+      attendHead(
+          context.cache, q.row(r) + head * headDim, sinks.empty() ? nullptr : &sinks[size_t(head)],
+          window ? std::max<int64_t>(0, r - window + 1) : 0, r, head / queriesPerKv, headDim,
+          float(op.getScale().convertToDouble()), op.roundsToBf16(), out.row(r) + head * headDim);
   return out;
 }
 

@@ -12,6 +12,7 @@ KvLayout kvLayout(ir::KvGroupOp group) {
   kv.blockTokens = group.getBlockTokens();
   kv.slots = int64_t(group.getLayers().size());
   kv.elementBytes = group.getElement() == "bf16" ? 2 : 4;
+  kv.together = kv.isBf16() ? 2 : 1;
   kv.headBytes = kv.blockTokens * kv.headDim * kv.elementBytes;
   kv.valueOffset = kv.kvHeads * kv.headBytes;
   kv.slotBytes = 2 * kv.valueOffset;

@@ -79,8 +79,9 @@ KvPlace emitKvPlace(StepFrame &frame, StringRef group, Value row, Value kvHead) 
 
   Value tile = e.div(inBlock, e.constI64(INF_KEY_TILE));
   Value lane = e.rem(inBlock, e.constI64(INF_KEY_TILE));
-  Value keyElement = e.add(e.mul(tile, kv.headDim * INF_KEY_TILE), lane);
-  Value valueElement = e.mul(inBlock, kv.headDim);
+  Value keyElement = e.add(e.mul(tile, kv.headDim * INF_KEY_TILE), e.mul(lane, kv.together));
+  Value line = e.mul(e.div(inBlock, e.constI64(kv.together)), kv.headDim * kv.together);
+  Value valueElement = e.add(line, e.rem(inBlock, e.constI64(kv.together)));
   return {e.at(base, e.mul(keyElement, kv.elementBytes)),
           e.at(base, e.add(e.mul(valueElement, kv.elementBytes), kv.valueOffset))};
 }
@@ -88,22 +89,36 @@ KvPlace emitKvPlace(StepFrame &frame, StringRef group, Value row, Value kvHead) 
 void emitStoreKey(StepFrame &frame, StringRef group, Value from, Value to, int64_t headDim) {
   Emit &e = frame.e;
   KvLayout kv = kvLayout(frame.model, group);
+  if (kv.isBf16()) // a pair is a dword, and whole
+    return e.loop(e.constI64(0), e.constI64(headDim), 2, [&](Value d) {
+      Value pair = emitToBf16(e, e.load(e.vec(2), e.at(from, e.mul(d, 4))));
+      e.store(pair, e.at(to, e.mul(d, kv.elementBytes * INF_KEY_TILE)));
+    });
   e.loop(e.constI64(0), e.constI64(headDim), 1, [&](Value d) {
     Value element = e.load(e.f32(), e.at(from, e.mul(d, 4)));
-    if (kv.isBf16())
-      element = emitToBf16(e, element);
     e.store(element, e.at(to, e.mul(d, kv.elementBytes * INF_KEY_TILE)));
+  });
+}
+
+/// The other half of a pair is another row's, which another thread may be writing: each element is
+/// stored alone.
+static void emitStoreHalvesOfPairs(Emit &e, Value from, Value to, int64_t headDim) {
+  constexpr int64_t lanes = 8, pairBytes = 4;
+  e.loop(e.constI64(0), e.constI64(headDim), lanes, [&](Value d) {
+    Value elements = emitToBf16(e, e.load(e.vec(lanes), e.at(from, e.mul(d, 4))));
+    for (int64_t i = 0; i < lanes; ++i)
+      e.store(e.b.create<vector::ExtractOp>(e.loc, elements, i),
+              e.at(e.at(to, e.mul(d, pairBytes)), i * pairBytes));
   });
 }
 
 void emitStoreValue(StepFrame &frame, StringRef group, Value from, Value to, int64_t headDim) {
   Emit &e = frame.e;
   KvLayout kv = kvLayout(frame.model, group);
+  if (kv.isBf16())
+    return emitStoreHalvesOfPairs(e, from, to, headDim);
   auto store = [&](Value d, int64_t n) {
-    Value elements = e.load(e.vec(n), e.at(from, e.mul(d, 4)));
-    if (kv.isBf16())
-      elements = emitToBf16(e, elements);
-    e.store(elements, e.at(to, e.mul(d, kv.elementBytes)));
+    e.store(e.load(e.vec(n), e.at(from, e.mul(d, 4))), e.at(to, e.mul(d, kv.elementBytes)));
   };
   int64_t whole = headDim / 16 * 16;
   e.loop(e.constI64(0), e.constI64(whole), 16, [&](Value d) { store(d, 16); });

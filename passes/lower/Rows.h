@@ -17,8 +17,8 @@ Value emitAngles(StepFrame &frame, llvm::StringRef table, Value row);
 
 /// Where one kv head of this layer stores a row's key and value.
 struct KvPlace {
-  Value key;   ///< element 0 of the key; elements are 16 apart (see inf_kv_group)
-  Value value; ///< element 0 of the value; elements are adjacent
+  Value key;   ///< element 0 of the key (see inf_kv_group for where the others are)
+  Value value; ///< element 0 of the value; others are KvLayout::together elements apart
 };
 KvPlace emitKvPlace(StepFrame &frame, llvm::StringRef group, Value row, Value kvHead);
 void emitStoreKey(StepFrame &frame, llvm::StringRef group, Value from, Value to, int64_t headDim);

@@ -1,8 +1,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
+
+#include <immintrin.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,6 +92,12 @@ public:
     }
   }
 
+  void scaleKeysAndValues(float factor) {
+    for (int64_t position = 0; position < positions; ++position)
+      for (unsigned d = 0; d < spec.headDim; ++d)
+        setPosition(position, d, normal(random) * factor, normal(random) * factor);
+  }
+
   std::vector<float> run(const ExecutableKernel &kernel, KeyRange range) {
     const size_t outputs = size_t{spec.group} * spec.headDim;
     std::vector<float> out(outputs, notANumber); // stale contents
@@ -145,8 +154,8 @@ private:
     uint8_t *block =
         kv.data() + table[static_cast<size_t>(position / spec.blockTokens)] * args.blockBytes;
     const int64_t in = position % spec.blockTokens;
-    put(block + args.keyOffset, (in / 16 * spec.headDim + d) * 16 + in % 16, key);
-    put(block + args.valueOffset, in * spec.headDim + d, value);
+    put(block + args.keyOffset, keyElement(spec, in, d), key);
+    put(block + args.valueOffset, valueElement(spec, in, d), value);
   }
 
   void put(uint8_t *base, int64_t index, float value) {
@@ -171,56 +180,77 @@ void checkAgainstReferences(AttentionProblem &problem, const ExecutableKernel &k
   const std::vector<float> out = problem.run(kernel, range);
   const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
   const std::vector<double> exact = exactAttention(problem.spec, problem.args);
+  const double tolerance = problem.spec.inputs == InputFormat::BF16 ? attentionOfBf16 : attention;
   for (size_t i = 0; i < exact.size(); ++i)
-    ASSERT_NEAR(ordered[i], exact[i], attention * 5); // |values| <= 5 or so
+    ASSERT_NEAR(ordered[i], exact[i], tolerance * 5); // |values| <= 5 or so
   ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
 }
 
-class AttentionKernel : public testing::TestWithParam<KernelIsa> {
+/// What is multiplied how, and on what.
+struct Kind {
+  std::string_view name;
+  KernelIsa isa;
+  WeightFormat kv;
+  InputFormat inputs;
+};
+constexpr Kind kinds[] = {
+    {"F32CacheAvx2", KernelIsa::Avx2, WeightFormat::F32, InputFormat::F32},
+    {"F32CacheAvx512", KernelIsa::Avx512, WeightFormat::F32, InputFormat::F32},
+    {"F32DotsAvx2", KernelIsa::Avx2, WeightFormat::BF16, InputFormat::F32},
+    {"F32DotsAvx512", KernelIsa::Avx512, WeightFormat::BF16, InputFormat::F32},
+    {"Bf16DotsAvx2", KernelIsa::Avx2, WeightFormat::BF16, InputFormat::BF16},
+    {"Bf16DotsAvx512", KernelIsa::Avx512, WeightFormat::BF16, InputFormat::BF16},
+    {"Bf16DotsAvx512Bf16", KernelIsa::Avx512Bf16, WeightFormat::BF16, InputFormat::BF16},
+};
+
+class AttentionKernel : public testing::TestWithParam<Kind> {
 protected:
   void SetUp() override {
-    if (!machineRuns(GetParam()))
-      GTEST_SKIP() << "this machine does not run AVX-512 kernels";
+    const FeatureSet missing = missingFor(GetParam().isa);
+    if (!missing.empty())
+      GTEST_SKIP() << "this machine lacks " << missing.toString();
+  }
+
+  static KernelSpec specOf(unsigned headDim, unsigned group) {
+    KernelSpec spec = attentionSpec(GetParam().isa, headDim, group);
+    spec.kv = GetParam().kv, spec.inputs = GetParam().inputs;
+    return spec;
   }
 };
 
 TEST_P(AttentionKernel, EveryHeadDimAndGroupGivesTheStatedBits) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 248, 256})
-      for (unsigned group : {1, 2, 4, 5, 8}) {
-        KernelSpec spec = attentionSpec(GetParam(), headDim, group);
-        spec.kv = format;
-        AttentionProblem problem(spec);
-        ExecutableKernel kernel(problem.spec);
-        checkAgainstReferences(problem, kernel, {3, 130});
-      }
+  for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 248, 256})
+    for (unsigned group : {1, 2, 4, 5, 8}) {
+      AttentionProblem problem(specOf(headDim, group));
+      ExecutableKernel kernel(problem.spec);
+      checkAgainstReferences(problem, kernel, {3, 130});
+    }
 }
 
 TEST_P(AttentionKernel, GroupsThatDoNotDivideEvenlyIntoSubGroupsWorkUpToSixteen) {
-  for (unsigned group : {2, 3, 5, 6, 7, 12, 13, 16}) {
-    AttentionProblem problem(attentionSpec(GetParam(), 32, group));
-    ExecutableKernel kernel(problem.spec);
-    checkAgainstReferences(problem, kernel, {7, 70});
-  }
+  for (unsigned headDim : {24, 32, 104})
+    for (unsigned group : {2, 3, 5, 6, 7, 12, 13, 16}) {
+      AttentionProblem problem(specOf(headDim, group));
+      ExecutableKernel kernel(problem.spec);
+      checkAgainstReferences(problem, kernel, {7, 70});
+    }
 }
 
 TEST_P(AttentionKernel, EveryKeyRangeWorksForEveryKvFormatAndBlockSize) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {8, 24, 48})
-      for (unsigned blockTokens : {16, 32, 64}) {
-        KernelSpec spec = attentionSpec(GetParam(), headDim, 3);
-        spec.kv = format;
-        spec.blockTokens = blockTokens;
-        AttentionProblem problem(spec);
-        ExecutableKernel kernel(spec);
-        for (KeyRange range : keyRanges)
-          checkAgainstReferences(problem, kernel, range);
-      }
+  for (unsigned headDim : {8, 24, 48})
+    for (unsigned blockTokens : {16, 32, 64}) {
+      KernelSpec spec = specOf(headDim, 3);
+      spec.blockTokens = blockTokens;
+      AttentionProblem problem(spec);
+      ExecutableKernel kernel(spec);
+      for (KeyRange range : keyRanges)
+        checkAgainstReferences(problem, kernel, range);
+    }
 }
 
 TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
   for (KeyRange range : keyRanges) {
-    AttentionProblem problem(attentionSpec(GetParam(), 64, 4));
+    AttentionProblem problem(specOf(40, 4));
     ExecutableKernel kernel(problem.spec);
     const std::vector<float> clean = problem.run(kernel, range);
     problem.poisonOutside(range);
@@ -228,8 +258,57 @@ TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
   }
 }
 
+TEST_P(AttentionKernel, StaleNanInTheOtherHalfOfAPairDoesNotLeak) {
+  for (int64_t first : {16, 17})
+    for (int64_t last : {19, 20, 34, 47})
+      for (unsigned headDim : {8, 24, 64}) {
+        AttentionProblem problem(specOf(headDim, 5));
+        ExecutableKernel kernel(problem.spec);
+        problem.poisonOutside({first, last});
+        for (float value : problem.run(kernel, {first, last}))
+          ASSERT_TRUE(std::isfinite(value)) << first << ".." << last << " seed " << seed;
+        checkAgainstReferences(problem, kernel, {first, last});
+      }
+}
+
+/// bf16 has f32's exponents: denormals of both, sums that become one, and values that round up to
+/// the next power of two or to infinity.
+TEST_P(AttentionKernel, DenormalsAndExtremesGiveTheStatedBits) {
+  for (float size : {0x1p-140f, 0x1p-127f, 0x1.fffffep-127f, 0x1p-64f, 0x1.fffp+30f}) {
+    AttentionProblem problem(specOf(24, 3));
+    ExecutableKernel kernel(problem.spec);
+    for (float &x : problem.q)
+      x *= size;
+    problem.scaleKeysAndValues(size);
+    SCOPED_TRACE(size);
+    const std::vector<float> out = problem.run(kernel, {3, 130});
+    const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
+    ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
+  }
+}
+
+TEST_P(AttentionKernel, QueriesRoundToTheNearestEvenAndToInfinity) {
+  AttentionProblem problem(specOf(24, 3));
+  ExecutableKernel kernel(problem.spec);
+  const uint32_t patterns[] = {0x3F808000, 0x3F818000, 0x3F808001, 0x3F817FFF, 0xBF808000,
+                               0x00008000, 0x807FFFFF, 0x00800000, 0x3FFF8000, 0x7F7F7FFF};
+  for (size_t i = 0; i < problem.q.size(); ++i)
+    problem.q[i] = std::bit_cast<float>(patterns[i % std::size(patterns)]) / (i % 10 == 9 ? 4 : 1);
+  const std::vector<float> out = problem.run(kernel, {3, 130});
+  const std::vector<float> ordered = orderedAttention(problem.spec, problem.args);
+  ASSERT_THAT(bitsOf(out), ElementsAreArray(bitsOf(ordered)));
+}
+
+TEST_P(AttentionKernel, LeavesMxcsrAsItWas) {
+  AttentionProblem problem(specOf(24, 3));
+  ExecutableKernel kernel(problem.spec);
+  const unsigned before = _mm_getcsr();
+  problem.run(kernel, {3, 130});
+  EXPECT_EQ(_mm_getcsr() & ~0x3Fu, before & ~0x3Fu); // but for the flags of what happened
+}
+
 TEST_P(AttentionKernel, SinkOfMinusInfinityIsTheKernelWithoutSinks) {
-  AttentionProblem problem(attentionSpec(GetParam(), 64, 4));
+  AttentionProblem problem(specOf(64, 4));
   std::fill(problem.sinks.begin(), problem.sinks.end(), -std::numeric_limits<float>::infinity());
   KernelSpec plain = problem.spec;
   plain.sinks = false;
@@ -239,7 +318,7 @@ TEST_P(AttentionKernel, SinkOfMinusInfinityIsTheKernelWithoutSinks) {
 }
 
 TEST_P(AttentionKernel, HugeSinkTakesAllWeightFromTheKeys) {
-  AttentionProblem problem(attentionSpec(GetParam(), 64, 4));
+  AttentionProblem problem(specOf(64, 4));
   std::fill(problem.sinks.begin(), problem.sinks.end(), 1e30f);
   ExecutableKernel kernel(problem.spec);
   for (float value : problem.run(kernel, {3, 130}))
@@ -248,7 +327,7 @@ TEST_P(AttentionKernel, HugeSinkTakesAllWeightFromTheKeys) {
 
 TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
   for (unsigned group : {1, 3, 8}) {
-    AttentionProblem problem(attentionSpec(GetParam(), 64, group));
+    AttentionProblem problem(specOf(64, group));
     problem.raise(3);
     ExecutableKernel kernel(problem.spec);
     checkAgainstReferences(problem, kernel, {3, 180});
@@ -256,13 +335,16 @@ TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
   }
 }
 
-TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {8, 16, 24, 40, 48, 64, 80}) {
-      KernelSpec spec = attentionSpec(GetParam(), headDim, 8);
-      spec.kv = format;
+TEST_P(AttentionKernel, ReadsNothingBehindTheQueryTheBlockTableAndTheCache) {
+  for (unsigned headDim : {8, 16, 24, 40, 48, 64, 80})
+    for (unsigned group : {1, 3, 8}) {
+      const KernelSpec spec = specOf(headDim, group);
       AttentionProblem problem(spec);
       ExecutableKernel kernel(spec);
+      const auto *query = reinterpret_cast<const uint8_t *>(problem.q.data());
+      const GuardedBytes guardedQuery(
+          std::vector<uint8_t>(query, query + problem.q.size() * sizeof(float)));
+      problem.args.q = reinterpret_cast<const float *>(guardedQuery.data());
       // The first block of positions lies last, so its values end the cache but for 64 bytes.
       const std::vector<float> out = problem.run(kernel, {0, 63});
       const auto *table = reinterpret_cast<const uint8_t *>(problem.args.blockTable);
@@ -277,36 +359,32 @@ TEST_P(AttentionKernel, ReadsNothingBehindTheBlockTableAndTheCache) {
 }
 
 TEST_P(AttentionKernel, ChunksJoinInTheStatedOrder) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (auto [headDim, group] : {std::pair{64u, 8u}, {24u, 3u}, {8u, 1u}, {16u, 13u}}) {
-      KernelSpec spec = attentionSpec(GetParam(), headDim, group);
-      spec.kv = format;
-      AttentionProblem problem(spec, manyPositions);
-      ExecutableKernel kernel(spec);
-      for (KeyRange range : chunkRanges)
-        checkAgainstReferences(problem, kernel, range);
-    }
+  for (auto [headDim, group] : {std::pair{64u, 8u}, {24u, 3u}, {8u, 1u}, {16u, 13u}}) {
+    AttentionProblem problem(specOf(headDim, group), manyPositions);
+    ExecutableKernel kernel(problem.spec);
+    for (KeyRange range : chunkRanges)
+      checkAgainstReferences(problem, kernel, range);
+  }
 }
 
 TEST_P(AttentionKernel, ACallForEachChunkGivesTheBitsOfOneCall) {
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16})
-    for (bool sinks : {false, true})
-      for (auto [headDim, group] : {std::pair{64u, 8u}, {24u, 3u}, {8u, 1u}, {256u, 16u}}) {
-        KernelSpec spec = attentionSpec(GetParam(), headDim, group);
-        spec.kv = format, spec.sinks = sinks;
-        AttentionProblem problem(spec, manyPositions);
-        ExecutableKernel kernel(spec);
-        for (KeyRange range : chunkRanges) {
-          SCOPED_TRACE(kernelSymbol(spec) + " keys " + std::to_string(range.first) + ".." +
-                       std::to_string(range.last) + " seed " + std::to_string(seed));
-          const std::vector<float> whole = problem.run(kernel, range);
-          ASSERT_THAT(bitsOf(problem.runInChunks(kernel, range)), ElementsAreArray(bitsOf(whole)));
-        }
+  for (bool sinks : {false, true})
+    for (auto [headDim, group] : {std::pair{64u, 8u}, {24u, 3u}, {8u, 1u}, {256u, 16u}}) {
+      KernelSpec spec = specOf(headDim, group);
+      spec.sinks = sinks;
+      AttentionProblem problem(spec, manyPositions);
+      ExecutableKernel kernel(spec);
+      for (KeyRange range : chunkRanges) {
+        SCOPED_TRACE(kernelSymbol(spec) + " keys " + std::to_string(range.first) + ".." +
+                     std::to_string(range.last) + " seed " + std::to_string(seed));
+        const std::vector<float> whole = problem.run(kernel, range);
+        ASSERT_THAT(bitsOf(problem.runInChunks(kernel, range)), ElementsAreArray(bitsOf(whole)));
       }
+    }
 }
 
 TEST_P(AttentionKernel, AChunkOfFarHigherScoresPutsOutThoseBeforeAndBehind) {
-  AttentionProblem problem(attentionSpec(GetParam(), 64, 4), manyPositions);
+  AttentionProblem problem(specOf(64, 4), manyPositions);
   std::fill(problem.q.begin(), problem.q.end(), 0.0f);
   problem.q[0] = problem.q[64] = problem.q[128] = problem.q[192] = 100.0f;
   ExecutableKernel kernel(problem.spec);
@@ -316,7 +394,7 @@ TEST_P(AttentionKernel, AChunkOfFarHigherScoresPutsOutThoseBeforeAndBehind) {
 
 TEST_P(AttentionKernel, StaleNanOutsideAWindowAcrossChunksDoesNotLeak) {
   for (KeyRange range : chunkRanges) {
-    AttentionProblem problem(attentionSpec(GetParam(), 64, 4), manyPositions);
+    AttentionProblem problem(specOf(64, 4), manyPositions);
     ExecutableKernel kernel(problem.spec);
     const std::vector<float> clean = problem.run(kernel, range);
     problem.poisonOutside(range);
@@ -327,7 +405,7 @@ TEST_P(AttentionKernel, StaleNanOutsideAWindowAcrossChunksDoesNotLeak) {
 
 TEST_P(AttentionKernel, NanInOneChunkReachesTheOutputThroughAllOthers) {
   for (int64_t position : {5, 1500, 4999}) { // in the first, a middle and the last chunk
-    AttentionProblem problem(attentionSpec(GetParam(), 16, 2), manyPositions);
+    AttentionProblem problem(specOf(16, 2), manyPositions);
     problem.poison(position);
     ExecutableKernel kernel(problem.spec);
     for (float value : problem.run(kernel, {0, 4999}))
@@ -338,37 +416,53 @@ TEST_P(AttentionKernel, NanInOneChunkReachesTheOutputThroughAllOthers) {
 }
 
 TEST_P(AttentionKernel, NanInAHeadsQueryStaysInThatHead) {
-  AttentionProblem problem(attentionSpec(GetParam(), 32, 2));
-  problem.q[0] = notANumber;
-  ExecutableKernel kernel(problem.spec);
-  const std::vector<float> out = problem.run(kernel, {0, 20});
-  for (size_t d = 0; d < 32; ++d) {
-    EXPECT_TRUE(std::isnan(out[d]));
-    EXPECT_TRUE(std::isfinite(out[32 + d]));
-  }
-}
-
-std::string isaOf(const testing::TestParamInfo<KernelIsa> &info) {
-  return info.param == KernelIsa::Avx512 ? "Avx512" : "Avx2";
-}
-INSTANTIATE_TEST_SUITE_P(Isa, AttentionKernel, testing::Values(KernelIsa::Avx2, KernelIsa::Avx512),
-                         isaOf);
-
-TEST(AttentionKernels, BothIsasGiveTheSameBits) {
-  if (!machineRuns(KernelIsa::Avx512))
-    GTEST_SKIP() << "this machine does not run AVX-512 kernels";
-  for (WeightFormat format : {WeightFormat::F32, WeightFormat::BF16}) {
-    KernelSpec spec = attentionSpec(KernelIsa::Avx2, 64, 8);
-    spec.kv = format;
-    AttentionProblem problem(spec);
-    ExecutableKernel narrow(spec);
-    spec.isa = KernelIsa::Avx512;
-    ExecutableKernel wide(spec);
-    for (KeyRange range : keyRanges) {
-      const std::vector<float> out = problem.run(narrow, range);
-      EXPECT_THAT(bitsOf(problem.run(wide, range)), ElementsAreArray(bitsOf(out)));
+  // Plain, signalling, of many bits: rounding must neither lose them nor carry into the sign.
+  for (uint32_t bits : {0x7FC00000u, 0x7F800001u, 0xFFFFFFFFu, 0x7FFFFFFFu}) {
+    AttentionProblem problem(specOf(32, 2));
+    std::memcpy(problem.q.data(), &bits, sizeof bits);
+    ExecutableKernel kernel(problem.spec);
+    const std::vector<float> out = problem.run(kernel, {0, 20});
+    for (size_t d = 0; d < 32; ++d) {
+      EXPECT_TRUE(std::isnan(out[d]));
+      EXPECT_TRUE(std::isfinite(out[32 + d]));
     }
   }
+}
+
+TEST_P(AttentionKernel, NanInASinkStaysInThatHead) {
+  for (uint32_t bits : {0x7FC00000u, 0xFFFFFFFFu, 0x7FFFFFFFu}) {
+    AttentionProblem problem(specOf(32, 2));
+    std::memcpy(problem.sinks.data(), &bits, sizeof bits);
+    ExecutableKernel kernel(problem.spec);
+    const std::vector<float> out = problem.run(kernel, {0, 70});
+    EXPECT_TRUE(std::isnan(out[0]));
+    EXPECT_TRUE(std::isfinite(out[32]));
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<Kind> &info) {
+  return std::string(info.param.name);
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, AttentionKernel, testing::ValuesIn(kinds), nameOf);
+
+TEST(AttentionKernels, EveryIsaGivesTheSameBits) {
+  for (const Kind &narrow : kinds)
+    for (const Kind &wide : kinds) {
+      if (narrow.isa != KernelIsa::Avx2 || wide.isa == KernelIsa::Avx2 || narrow.kv != wide.kv ||
+          narrow.inputs != wide.inputs || !machineRuns(wide.isa))
+        continue;
+      SCOPED_TRACE(wide.name);
+      KernelSpec spec = attentionSpec(narrow.isa, 64, 8);
+      spec.kv = narrow.kv, spec.inputs = narrow.inputs;
+      AttentionProblem problem(spec);
+      ExecutableKernel first(spec);
+      spec.isa = wide.isa;
+      ExecutableKernel second(spec);
+      for (KeyRange range : keyRanges) {
+        const std::vector<float> out = problem.run(first, range);
+        EXPECT_THAT(bitsOf(problem.run(second, range)), ElementsAreArray(bitsOf(out)));
+      }
+    }
 }
 
 } // namespace

@@ -37,13 +37,15 @@ std::vector<KernelSpec> linearSpecs(KernelIsa isa, WeightFormat format) {
 std::vector<KernelSpec> attentionSpecs(KernelIsa isa) {
   std::vector<KernelSpec> specs;
   for (WeightFormat kv : {WeightFormat::F32, WeightFormat::BF16})
-    for (unsigned headDim : {24, 64, 128})
-      for (bool sinks : {false, true}) {
-        KernelSpec spec;
-        spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.headDim = headDim;
-        spec.group = 8, spec.blockTokens = 32, spec.sinks = sinks;
-        specs.push_back(spec);
-      }
+    for (InputFormat inputs : {InputFormat::F32, InputFormat::BF16})
+      for (unsigned headDim : {24, 64, 128})
+        for (unsigned group : {1, 2, 3, 5, 7, 8, 9, 16})
+          for (bool sinks : {false, true}) {
+            KernelSpec spec;
+            spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.inputs = inputs;
+            spec.headDim = headDim, spec.group = group, spec.blockTokens = 32, spec.sinks = sinks;
+            specs.push_back(spec);
+          }
   return specs;
 }
 
@@ -88,6 +90,8 @@ TEST(KernelSymbol, SaysEverythingInTheDocumentedOrder) {
   spec = {};
   spec.op = KernelOp::Attention, spec.kv = WeightFormat::BF16, spec.group = 8, spec.sinks = true;
   EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks__avx2");
+  spec.inputs = InputFormat::BF16, spec.isa = KernelIsa::Avx512Bf16;
+  EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks_bf16dots__avx512bf16");
 }
 
 TEST(KernelSymbol, OtherNamesDoNotParse) {
@@ -113,6 +117,8 @@ TEST(KernelSymbol, OtherNamesDoNotParse) {
                            "inf_linear_bf16_bf16_r16_bias_by32__amx",
                            "inf_linear_int8_q8_r2__avx512vnni2",
                            "inf_attention_bf16_d64_g8__avx2",
+                           "inf_attention_bf16_d64_g8_b64_bf16dots_sinks__avx2",
+                           "inf_attention_bf16_d64_g8_b64_f32dots__avx2",
                            "inf_attention_bf16_d64_g8_b64_sinks__sse2",
                            "inf_attention_bf16_d+64_g8_b64__avx2",
                            "memcpy"})
@@ -139,6 +145,21 @@ TEST(WhyNotGenerable, NamesTheValueAndWhatWasExpected) {
   EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("48 tokens"));
   attention.blockTokens = 64, attention.kv = WeightFormat::F16;
   EXPECT_THAT(whyNotGenerable(attention).value_or(""), HasSubstr("f16"));
+}
+
+TEST(WhyNotGenerable, Bf16DotsNeedABf16Cache) {
+  KernelSpec spec;
+  spec.op = KernelOp::Attention, spec.inputs = InputFormat::BF16;
+  for (KernelIsa isa : {KernelIsa::Avx2, KernelIsa::Avx512, KernelIsa::Avx512Bf16}) {
+    spec.isa = isa, spec.kv = WeightFormat::F32;
+    EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("these are f32"));
+    spec.kv = WeightFormat::BF16;
+    EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  }
+  spec.isa = KernelIsa::Avx512Vnni;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("not for avx512vnni"));
+  spec.isa = KernelIsa::Avx2, spec.inputs = InputFormat::Q8;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("no q8 dots"));
 }
 
 TEST(WhyNotGenerable, Q8RowsNeedBlocksAndARowTileThatFits) {

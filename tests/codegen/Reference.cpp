@@ -1,9 +1,11 @@
 #include "tests/codegen/Reference.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <immintrin.h>
 
@@ -222,17 +224,49 @@ struct KvView {
   const uint8_t *block(int64_t position) const {
     return args.kvBase + args.blockTable[position / spec.blockTokens] * args.blockBytes;
   }
+  bool bf16Dots() const { return spec.inputs == InputFormat::BF16; }
   float key(int64_t position, unsigned d) const {
-    const int64_t inBlock = position % spec.blockTokens;
     return static_cast<float>(elementValue(spec.kv, block(position) + args.keyOffset,
-                                           (inBlock / 16 * spec.headDim + d) * 16 + inBlock % 16));
+                                           keyElement(spec, position % spec.blockTokens, d)));
   }
   float value(int64_t position, unsigned d) const {
-    const int64_t inBlock = position % spec.blockTokens;
-    return static_cast<float>(
-        elementValue(spec.kv, block(position) + args.valueOffset, inBlock * spec.headDim + d));
+    return static_cast<float>(elementValue(spec.kv, block(position) + args.valueOffset,
+                                           valueElement(spec, position % spec.blockTokens, d)));
   }
-  float q(unsigned h, unsigned d) const { return args.q[h * spec.headDim + d]; }
+  float q(unsigned h, unsigned d) const {
+    const float x = args.q[h * spec.headDim + d];
+    return bf16Dots() ? nearestBf16(x) : x;
+  }
+  /// sum + both of a pair, in the order of the dots; a f32 cache has no pairs: any order is one.
+  float addPair(float sum, std::array<float, 2> x, std::array<float, 2> y) const {
+    const size_t first = bf16Dots() ? 1 : 0;
+    sum = std::fma(x[first], y[first], sum);
+    return std::fma(x[1 - first], y[1 - first], sum);
+  }
+  float score(unsigned h, int64_t position) const {
+    float z = 0;
+    for (unsigned d = 0; d < spec.headDim; d += 2)
+      z = addPair(z, {key(position, d), key(position, d + 1)}, {q(h, d), q(h, d + 1)});
+    return z * args.scale;
+  }
+  /// acc + the keys of a tile: those in range, and 0 for the other half of a pair.
+  float weighted(float acc, const std::vector<float> &p, int64_t tile, unsigned d) const {
+    for (int64_t j = 0; j < 16; j += 2) {
+      const auto inRange = [&](int64_t key) {
+        return tile + key >= args.firstKey && tile + key <= args.lastKey;
+      };
+      const auto valueAt = [&](int64_t key) { return inRange(key) ? value(tile + key, d) : 0.0f; };
+      const size_t even = static_cast<size_t>(j);
+      if (spec.kv == WeightFormat::F32) {
+        for (int64_t key : {j, j + 1})
+          if (inRange(key))
+            acc = std::fma(valueAt(key), p[static_cast<size_t>(key)], acc);
+      } else if (inRange(j) || inRange(j + 1)) {
+        acc = addPair(acc, {valueAt(j), valueAt(j + 1)}, {p[even], p[even + 1]});
+      }
+    }
+    return acc;
+  }
 };
 
 float foldedSum(std::vector<float> lanes) {
@@ -248,36 +282,36 @@ struct HeadState {
   std::vector<float> acc;
 };
 
-HeadState orderedChunk(const KvView &kv, unsigned h, int64_t firstKey, int64_t lastKey) {
+[[gnu::noipa]] HeadState orderedChunk(const KvView &kv, unsigned h, int64_t firstKey,
+                                      int64_t lastKey) {
   const KernelSpec &spec = kv.spec;
   HeadState state;
+  std::vector<float> sums(16, 0.0f);
   state.acc.assign(spec.headDim, 0.0f);
   for (int64_t tile = firstKey / 16 * 16; tile <= lastKey; tile += 16) {
-    const int64_t first = std::max(tile, firstKey), last = std::min(tile + 15, lastKey);
-    std::vector<float> p(16, 0.0f);
+    std::vector<float> p(16, -INFINITY);
     float newM = state.m;
-    for (int64_t j = first; j <= last; ++j) {
-      float z = 0;
-      for (unsigned d = 0; d < spec.headDim; ++d)
-        z = std::fma(kv.key(j, d), kv.q(h, d), z);
-      p[static_cast<size_t>(j - tile)] = z * kv.args.scale;
-      newM = std::max(newM, p[static_cast<size_t>(j - tile)]);
-    }
-    for (int64_t j = first; j <= last; ++j)
-      p[static_cast<size_t>(j - tile)] = orderedExp(p[static_cast<size_t>(j - tile)] - newM);
+    for (int64_t j = 0; j < 16; ++j)
+      if (tile + j >= firstKey && tile + j <= lastKey) {
+        p[static_cast<size_t>(j)] = kv.score(h, tile + j);
+        newM = std::max(newM, p[static_cast<size_t>(j)]);
+      }
     const float alpha = orderedExp(state.m - newM);
-    state.sum = std::fma(alpha, state.sum, foldedSum(p));
-    state.m = newM;
-    for (unsigned d = 0; d < spec.headDim; ++d) {
-      state.acc[d] *= alpha;
-      for (int64_t j = first; j <= last; ++j)
-        state.acc[d] = std::fma(kv.value(j, d), p[static_cast<size_t>(j - tile)], state.acc[d]);
+    for (size_t j = 0; j < 16; ++j) {
+      p[j] = orderedExp(p[j] - newM);
+      if (kv.bf16Dots())
+        p[j] = nearestBf16(p[j]);
+      sums[j] = std::fma(sums[j], alpha, p[j]);
     }
+    state.m = newM;
+    for (unsigned d = 0; d < spec.headDim; ++d)
+      state.acc[d] = kv.weighted(state.acc[d] * alpha, p, tile, d);
   }
+  state.sum = foldedSum(sums);
   return state;
 }
 
-void joinChunk(HeadState &total, const HeadState &chunk) {
+[[gnu::noipa]] void joinChunk(HeadState &total, const HeadState &chunk) {
   const float m = std::max(total.m, chunk.m);
   const float b = orderedExp(total.m - m), g = orderedExp(chunk.m - m);
   const float scaled = chunk.sum * g;
@@ -289,13 +323,13 @@ void joinChunk(HeadState &total, const HeadState &chunk) {
   }
 }
 
-float orderedOutputFactor(const HeadState &total, float sink) {
+[[gnu::noipa]] float orderedOutputFactor(const HeadState &total, float sink) {
   const float m = std::max(total.m, sink);
   const float b = orderedExp(total.m - m);
   return b / std::fma(total.sum, b, orderedExp(sink - m));
 }
 
-void orderedHead(const KvView &kv, unsigned h, float *out) {
+[[gnu::noipa]] void orderedHead(const KvView &kv, unsigned h, float *out) {
   const auto lastOfChunk = [&](int64_t key) { return std::min(key | 1023, kv.args.lastKey); };
   int64_t key = kv.args.firstKey;
   HeadState total = orderedChunk(kv, h, key, lastOfChunk(key));
@@ -330,6 +364,27 @@ void exactHead(const KvView &kv, unsigned h, double *out) {
 }
 
 } // namespace
+
+int64_t keyElement(const KernelSpec &spec, int64_t inBlock, unsigned d) {
+  const unsigned together = spec.kv == WeightFormat::BF16 ? 2 : 1;
+  const int64_t line = inBlock / 16 * (spec.headDim / together) + d / together;
+  return (line * 16 + inBlock % 16) * together + d % together;
+}
+
+int64_t valueElement(const KernelSpec &spec, int64_t inBlock, unsigned d) {
+  const unsigned together = spec.kv == WeightFormat::BF16 ? 2 : 1;
+  return (inBlock / together * spec.headDim + d) * together + inBlock % together;
+}
+
+float nearestBf16(float x) {
+  uint32_t bits = std::bit_cast<uint32_t>(x);
+  if (std::isnan(x))
+    return std::bit_cast<float>(0x7FC00000u);
+  if ((bits & 0x7F800000u) == 0) // a denormal counts as 0
+    bits &= 0x80000000u;
+  bits += 0x7FFF + (bits >> 16 & 1);
+  return std::bit_cast<float>(bits & 0xFFFF0000u);
+}
 
 float orderedExp(float x) {
   if (x < exppoly::minInput)
@@ -380,6 +435,9 @@ Exact exactLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int
 
 std::vector<float> orderedAttention(const KernelSpec &spec, const AttentionArgs &args) {
   std::vector<float> out(size_t{spec.group} * spec.headDim);
+  std::optional<ZeroDenormals> zeroed;
+  if (spec.inputs == InputFormat::BF16)
+    zeroed.emplace();
   for (unsigned h = 0; h < spec.group; ++h)
     orderedHead({spec, args}, h, out.data() + h * spec.headDim);
   return out;

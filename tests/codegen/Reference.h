@@ -14,6 +14,14 @@ namespace inf::test {
 /// exp as codegen/Exp.h states it, by std::fma.
 float orderedExp(float x);
 
+/// To nearest even; a denormal counts as 0, NaN stays NaN.
+float nearestBf16(float x);
+
+/// Where key d and value d of a position in its block lie, in elements from the block's keys and
+/// values (codegen/KernelArgs.h).
+int64_t keyElement(const KernelSpec &spec, int64_t inBlock, unsigned d);
+int64_t valueElement(const KernelSpec &spec, int64_t inBlock, unsigned d);
+
 /// One output of a linear kernel: row r, unit (panel or pair) p, lane n.
 float orderedLinear(const KernelSpec &spec, const LinearArgs &args, int64_t r, int64_t p,
                     unsigned n);

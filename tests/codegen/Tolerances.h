@@ -25,5 +25,8 @@ inline constexpr double siluSlope = 1.11;
 /// exp turns into a relative error of p; sums and products add a few hundred roundoffs at most for
 /// the key counts tested. Relative to the largest |value|.
 inline constexpr double attention = 2e-5;
+/// With bf16 dots, q being rounded in both: each p is off by half a unit of bf16, 2^-9, and so is
+/// their sum. Relative to the largest |value|.
+inline constexpr double attentionOfBf16 = 0x1p-8;
 
 } // namespace inf::test

@@ -235,7 +235,7 @@ TEST(Explain, saysWhichRowsWereRejectedAndWhichRuleDecided) {
   for (const char *part :
        {"inf_linear_mxfp4_q8_r3_bias_swigluclamped__avx2", "amx         no: target avx2 lacks ",
         "avx512vbmi  no: target avx2 lacks ",
-        "avx2        taken: 3 rows: ", "inf_attention_bf16_d64_g4_b64_sinks__avx2",
+        "avx2        taken: 3 rows: ", "inf_attention_bf16_d64_g4_b64_sinks_bf16dots__avx2",
         "mxfp4 (checkpoint: mxfp4): stored in blocks", "int8 (checkpoint: bf16): base int8",
         "int4 (checkpoint: bf16): rule *.attention.o.weight=int4",
         "f32 (checkpoint: bf16): vectors (norms, biases, sinks) are f32",

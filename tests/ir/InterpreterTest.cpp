@@ -75,7 +75,7 @@ TEST(Rope, AttentionFactorScalesBothHalves) {
 
 /// x is query, key and value: one head of 16 features.
 BlockRun selfAttention(int64_t window, double scale, std::optional<float> sink,
-                       const std::string &element = "f32") {
+                       const std::string &element = "f32", const std::string &dots = "f32") {
   BlockRun block{
       16,
       fmt::format("inf.kv_group @g {{layers = array<i64>, kv_heads = 1 : i64, head_dim = "
@@ -85,9 +85,9 @@ BlockRun selfAttention(int64_t window, double scale, std::optional<float> sink,
       {},
       fmt::format("inf.kv_append %x, %x into @g : tensor<?x16xf32>, tensor<?x16xf32>\n"
                   "%y = inf.attention %x {} over @g {{heads = 1 : i64, kv_heads = 1 : "
-                  "i64, head_dim = 16 : i64, scale = {:.17e} : f64}} : "
+                  "i64, head_dim = 16 : i64, dots = \"{}\", scale = {:.17e} : f64}} : "
                   "(tensor<?x16xf32>{}) -> tensor<?x16xf32>",
-                  sink ? "sinks %s" : "", scale, sink ? ", !inf.weight<[1]>" : "")};
+                  sink ? "sinks %s" : "", dots, scale, sink ? ", !inf.weight<[1]>" : "")};
   if (sink)
     block.weights["s"] = {"1", {*sink}, ""};
   return block;
@@ -141,6 +141,37 @@ TEST(Attention, KeysAndValuesPassThroughTheGroupsFormat) {
   // 1 + 1/512 lies between bf16's 1 and 1 + 1/128.
   EXPECT_EQ(selfAttention(0, 1, std::nullopt, "bf16").values({{1 + 0x1p-9f}})[0], 1);
   EXPECT_EQ(selfAttention(0, 1, std::nullopt, "f32").values({{1 + 0x1p-9f}})[0], 1 + 0x1p-9f);
+}
+
+TEST(Attention, Bf16DotsRoundTheWeightsOfKeysInSumAndDenominator) {
+  // A third is 171/512 in bf16: 171 of 683 parts.
+  EXPECT_THAT(secondRow(selfAttention(0, std::log(3.0), std::nullopt, "bf16", "bf16")),
+              near({171.0f / 683, 512.0f / 683}));
+}
+
+TEST(Attention, Bf16DotsRoundWeightsRelativeToTheHighestScoreUpToTheirTile) {
+  // Key 0 scores ln 3 below the others, of its tile too.
+  std::vector<std::vector<float>> rows(17, {0, 1});
+  rows[0] = {1, 0};
+  BlockRun block = selfAttention(0, std::log(3.0), std::nullopt, "bf16", "bf16");
+  std::vector<float> last = block.values(rows);
+  EXPECT_THAT((std::vector<float>{last[16 * 16], last[16 * 16 + 1]}),
+              near({171.0f / (171 + 16 * 512), 16 * 512.0f / (171 + 16 * 512)}));
+  // A window that leaves key 0 alone in its tile: its weight there is 1, and a third in the end.
+  rows = std::vector<std::vector<float>>(17, {1, 0});
+  rows[16] = {0, 1};
+  block = selfAttention(2, std::log(3.0), std::nullopt, "bf16", "bf16");
+  last = block.values(rows);
+  EXPECT_THAT((std::vector<float>{last[16 * 16], last[16 * 16 + 1]}), near({0.25f, 0.75f}));
+}
+
+TEST(Attention, Bf16DotsRoundTheQuery) {
+  // The row scores key 0 by its first number, which is 1 in bf16, and key 1 by its second, 1.
+  const std::vector<std::vector<float>> rows{{8, 0}, {0, 8}, {1 + 0x1p-9f, 1}};
+  const std::vector<float> rounded = selfAttention(0, 1, std::nullopt, "bf16", "bf16").values(rows);
+  EXPECT_EQ(rounded[32], rounded[33]);
+  const std::vector<float> exact = selfAttention(0, 1, std::nullopt, "bf16", "f32").values(rows);
+  EXPECT_NE(exact[32], exact[33]);
 }
 
 TEST(Attention, NeighbouringQueryHeadsShareAKvHead) {

@@ -613,6 +613,28 @@ inf.model @attention_q8 attributes {architecture = "a", vocabulary = 4 : i64, hi
 
 // -----
 
+inf.model @dots_of_q8 attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.kv_group @g {layers = array<i64>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "bf16", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.attention' op (C6) expected dots f32 or bf16, found q8}}
+    %y = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 1.0 : f64, dots = "q8"} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
+inf.model @bf16_dots_of_floats attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
+  inf.kv_group @g {layers = array<i64>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.block @b(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+    // expected-error@+1 {{'inf.attention' op (C6) expected dots f32 over a kv_group of f32, found bf16}}
+    %y = inf.attention %x over @g {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 1.0 : f64, dots = "bf16"} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    inf.yield %x : tensor<?x16xf32>
+  }
+}
+
+// -----
+
 inf.model @lm_head_weight attributes {architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[4, 8]> {inf.slot = "w"}) -> tensor<?x16xf32> {
     // expected-error@+1 {{'inf.lm_head' op (C1) expected weight of shape [4, 16], found [4, 8]}}

@@ -280,6 +280,30 @@ inf.model @other_block_tokens attributes {architecture = "a", vocabulary = 16 : 
 
 // -----
 
+inf.model @other_dots attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>, target = "avx2"} {
+  inf.kv_group @g {layers = array<i64: 0>, kv_heads = 1 : i64, head_dim = 16 : i64, window = 0 : i64, element = "bf16", block_tokens = 64 : i64}
+  inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>}
+  inf.weight @h : !inf.weight<[16, 16]> from [#inf.part<tensor = "h", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>}
+  inf.weight @w : !inf.weight<[16, 16]> from [#inf.part<tensor = "w", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<panel16>}
+  inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[16, 16]> {inf.slot = "w"}) -> tensor<?x16xf32> {
+    // expected-error@+1 {{block b, inf.attention: expected a kernel like inf_attention_bf16_d16_g1_b64_bf16dots__avx2, found "inf_attention_bf16_d16_g1_b64__avx2"}}
+    %y = inf.attention %x over @g {dots = "bf16", inf.kernel = "inf_attention_bf16_d16_g1_b64__avx2", heads = 1 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    inf.yield %y : tensor<?x16xf32>
+  }
+  inf.step {
+  ^bb0(%t: tensor<?xi32>):
+    %e = inf.use @e : <[16, 16]>
+    %x0 = inf.embedding %t, %e : (tensor<?xi32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    %x1 = inf.layer 0 @b(%x0) kv_slot 0 weights [@w] : tensor<?x16xf32>
+    %o = inf.output_rows %x1 : tensor<?x16xf32>
+    %h = inf.use @h : <[16, 16]>
+    %l = inf.lm_head %o, %h {inf.kernel = "inf_linear_f32_f32_r2__avx2"} : (tensor<?x16xf32>, !inf.weight<[16, 16]>) -> tensor<?x16xf32>
+    inf.yield %o, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  }
+}
+
+// -----
+
 // expected-error@+1 {{expected a target; run inf-select-kernels first}}
 inf.model @no_target attributes {architecture = "a", vocabulary = 16 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.weight @e : !inf.weight<[16, 16]> from [#inf.part<tensor = "e", stored = f32, rows = 16>] {format = #inf.format<f32>, layout = #inf.layout<rows>}
