@@ -71,9 +71,9 @@ AttentionFrame::AttentionFrame(const AttentionShape &shape, const KernelSpec &sp
       alpha(maximum + shape.tiles * lineBytes), runningMaximum(alpha + shape.tiles * lineBytes),
       sum(runningMaximum + lineBytes), laneSums(sum + lineBytes),
       changed(laneSums + spec.group * lineBytes), firstLane(changed + 8), lastLane(firstLane + 8),
-      chunkLast(lastLane + 8), total(chunkLast + 8), totalMaximum(changed + lineBytes),
-      totalSum(totalMaximum + lineBytes), totalFactor(totalSum + lineBytes),
-      chunkFactor(totalFactor + lineBytes), query(chunkFactor + lineBytes),
-      chunkAcc(query + queryBytes(spec)), bytes(chunkAcc + spec.group * spec.headDim * 4) {}
+      query(changed + lineBytes), chunkLast(lastLane + 8), total(chunkLast + 8),
+      totalMaximum(query + queryBytes(spec)), totalSum(totalMaximum + lineBytes),
+      totalFactor(totalSum + lineBytes), chunkFactor(totalFactor + lineBytes),
+      chunkAcc(chunkFactor + lineBytes), bytes(chunkAcc + spec.group * spec.headDim * 4) {}
 
 } // namespace inf

@@ -75,10 +75,12 @@ private:
     })[0];
   }
 
+  /// Heads first: a head's keys stay in the cache from row to row, and each thread has rows of all
+  /// positions, of which the later ones see more keys.
   void emitPairs() {
     Share mine = frame.share(e.mul(frame.rows, kv.kvHeads));
     e.loop(mine.begin, mine.end, 1, [&](Value unit) {
-      Value row = e.div(unit, e.constI64(kv.kvHeads)), head = e.rem(unit, e.constI64(kv.kvHeads));
+      Value row = e.rem(unit, frame.rows), head = e.div(unit, frame.rows);
       setPair(row, head);
       emitPair(row, head, frame.position(row));
     });
