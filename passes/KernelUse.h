@@ -39,7 +39,7 @@ std::vector<WeightUse> weightUses(mlir::Operation *op);
 /// The matrix that a kernel of `op` streams; null when `op` runs no linear kernel.
 mlir::Value kernelWeight(mlir::Operation *op);
 
-/// What `op` asks of its kernel, all but isa, format, row tile and order; nullopt when it runs none.
+/// What `op` asks of its kernel, all but isa, format, rows and order; nullopt when it runs none.
 std::optional<KernelSpec> kernelDemand(ir::ModelOp model, mlir::Operation *op);
 
 /// The kernel named on `op`; nullopt when there is none or the name is not a kernel's.
