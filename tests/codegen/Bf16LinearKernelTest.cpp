@@ -201,6 +201,24 @@ TEST_P(Bf16LinearKernel, ANanInputReachesItsRowAlone) {
     EXPECT_EQ(std::isnan(out[i]), i / 32 == 3) << i;
 }
 
+/// Signed by the weights of its column; with another one of the other sign NaN.
+TEST_P(Bf16LinearKernel, AnInfiniteInputReachesItsRowAloneWithTheStatedSign) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  LinearProblem problem(spec(), {19, 2, 41}, seed);
+  problem.x[3][40] = infinity;
+  problem.x[17][5] = -infinity, problem.x[17][38] = infinity;
+  const std::vector<float> out = runLinear(spec(), problem);
+  const std::vector<float> ordered = orderedOutputs(spec(), problem);
+  unsigned nans = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(std::isfinite(out[i]), i / 32 != 3 && i / 32 != 17) << i;
+    EXPECT_TRUE(out[i] == ordered[i] || (std::isnan(out[i]) && std::isnan(ordered[i]))) << i;
+    nans += std::isnan(out[i]);
+  }
+  EXPECT_GT(nans, 0u);
+  EXPECT_LT(nans, 32u);
+}
+
 std::string nameOf(const testing::TestParamInfo<Kind> &info) {
   return std::string(kernelIsaName(info.param.isa)) +
          (info.param.order == Bf16Order::Groups ? "by32" : "");
