@@ -3,8 +3,10 @@
 It prints a table, a row for each number of sequences: PP and TG, tokens of prompt and answer of each; B, sequences; T_TG, the
 seconds in which all of them were decoded. llama.cpp and ik_llama.cpp print the same columns, on stdout or on stderr.
 """
+import os
 import re
 import subprocess
+import tempfile
 
 from llama_bench import PeerError, require_file
 
@@ -29,9 +31,10 @@ def measure(binary, model, context, batches, generated, threads, extra=()):
     require_file(binary, "llama-batched-bench")
     require_file(model, "the model")
     held = max(batches) * (context + generated) + PHYSICAL_BATCH
-    command = [binary, "-m", model, "-c", str(held), "-b", "2048", "-ub", str(PHYSICAL_BATCH), "-npp", str(context), "-ntg",
+    command = [os.path.abspath(binary), "-m", os.path.abspath(model), "-c", str(held), "-b", "2048", "-ub", str(PHYSICAL_BATCH), "-npp", str(context), "-ntg",
                str(generated), "-npl", ",".join(str(batch) for batch in batches), "-t", str(threads), *extra]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    with tempfile.TemporaryDirectory() as folder:  # it leaves a log where it runs
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, check=False)
     text = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0:
         raise PeerError(4, f"{' '.join(command)} ended with {done.returncode}: {text.strip()[-300:]}")
