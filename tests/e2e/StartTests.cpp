@@ -66,8 +66,8 @@ RunLimits ofAddressSpace(double megabytes) {
 }
 
 /// A run without a limit says how much address space it has; a run within that and a tenth more
-/// gives the same 256 tokens, and one within three quarters is refused before the first. (Not nine
-/// tenths: the stacks of threads that copied count, though they could be used again.)
+/// gives the same 256 tokens, and one within that but for the weights and the cache is refused
+/// before the first.
 void expectRunsInItsPlan(const std::string &model, const Arguments &flags) {
   const Finished free = generate(model, flags);
   ASSERT_EQ(free.code, 0) << free.err;
@@ -78,7 +78,8 @@ void expectRunsInItsPlan(const std::string &model, const Arguments &flags) {
   EXPECT_EQ(limited.code, 0) << limited.err;
   EXPECT_EQ(limited.out, free.out);
   EXPECT_EQ(std::count(limited.out.begin(), limited.out.end(), ' '), 255);
-  const Finished refused = generate(model, flags, ofAddressSpace(plan.whole * 0.75));
+  const Finished refused =
+      generate(model, flags, ofAddressSpace(plan.parts.at(0) + plan.parts.at(3)));
   EXPECT_EQ(refused.code, 3) << refused.err;
   EXPECT_EQ(refused.out, "");
 }
