@@ -74,6 +74,9 @@ void expectRunsInItsPlan(const std::string &model, const Arguments &flags) {
   const Report plan = memoryOf(free);
   EXPECT_THAT(plan.names, ContainerEq(Names{"program", "weights", "keys and values", "step"}));
   EXPECT_NEAR(plan.sum(), plan.whole, 0.25) << "four numbers, rounded";
+  EXPECT_LT(plan.parts.at(0), 48)
+      << "MB of program, a small tokenizer and two stacks: a second copy "
+         "of the weights would be among them";
   const Finished limited = generate(model, flags, ofAddressSpace(plan.whole * 1.1));
   EXPECT_EQ(limited.code, 0) << limited.err;
   EXPECT_EQ(limited.out, free.out);
