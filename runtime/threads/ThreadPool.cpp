@@ -15,49 +15,40 @@
 namespace inf {
 namespace {
 
-// To sleep and be woken costs a few µs on a warm CPU and, by experience, 50 µs
-// and more when it has gone into a deep idle state. Spinning about as long as
-// the sleep can cost before sleeping costs at most twice the best choice,
-// whatever the wait turns out to be. Stages of a step last tens of
+// To sleep and be woken costs a few µs on a warm CPU and, by experience, 50 µs and more when it has
+// gone into a deep idle state. Spinning about as long as the sleep can cost before sleeping costs
+// at most twice the best choice, whatever the wait turns out to be. Stages of a step last tens of
 // microseconds, so their barriers rarely sleep.
-constexpr SpinPolicy dedicatedBarrier = {.pauses = 64,
-                                         .nanosecondsMore = 100'000};
-// Between two runs the caller samples a token: up to some hundred µs over a
-// large vocabulary.
+constexpr SpinPolicy dedicatedBarrier = {.pauses = 64, .nanosecondsMore = 100'000};
+// Between two runs the caller samples a token: up to some hundred µs over a large vocabulary.
 constexpr SpinPolicy dedicatedIdle = {.pauses = 64, .nanosecondsMore = 300'000};
-// More threads than CPUs: the thread waited for may need this very CPU. Stay
-// only long enough for one that arrives at the same moment.
+// More threads than CPUs: the thread waited for may need this very CPU. Stay only long enough for
+// one that arrives at the same moment.
 constexpr SpinPolicy crowded = {.pauses = 16, .nanosecondsMore = 0};
 
-// A stage in which the threads share the work keeps none of them waiting for a
-// millisecond and for longer than it worked, unless the one waited for has lost
-// its CPU to another program. Then spinning uses up the share of the CPU that
-// this thread is given, so that it is off the CPU in turn when the other is
-// back, and a bound thread waits for a busy CPU beside a free one: two threads
-// then do less than one (bench/README.md). Who sleeps at once and runs where
-// there is room gets its share. So after such a wait that is what all do, for
-// some times its length, which makes trying again cheap, and a single
-// disturbance too.
+// A stage in which the threads share the work keeps none of them waiting for a millisecond and for
+// longer than it worked, unless the one waited for has lost its CPU to another program. Then
+// spinning uses up the share of the CPU that this thread is given, so that it is off the CPU in
+// turn when the other is back, and a bound thread waits for a busy CPU beside a free one: two
+// threads then do less than one (bench/README.md). Who sleeps at once and runs where there is room
+// gets its share. So after such a wait that is what all do, for some times its length, which makes
+// trying again cheap, and a single disturbance too.
 constexpr int64_t longSleep = 1'000'000;
 constexpr int64_t calmAfterSleep = 16;
 
 int64_t nanosecondsNow() {
-  return std::chrono::nanoseconds(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void nameWorker(unsigned thread) {
   char name[16]; // the kernel's limit; "inf-worker-1023" just fits
   std::snprintf(name, sizeof(name), "inf-worker-%u", thread % 10000);
-  pthread_setname_np(pthread_self(),
-                     name); // a name is a courtesy: failure is ignored
+  pthread_setname_np(pthread_self(), name); // a name is a courtesy: failure is ignored
 }
 
 unsigned checkedThreads(unsigned threads) {
   if (threads == 0 || threads > maxThreads)
-    fail(ErrorCode::Usage,
-         "a pool of {} threads was requested, expected 1 to {}; ask for fewer",
+    fail(ErrorCode::Usage, "a pool of {} threads was requested, expected 1 to {}; ask for fewer",
          threads, maxThreads);
   return threads;
 }
@@ -78,8 +69,7 @@ std::vector<int> homesAmong(std::span<const int> cpus, unsigned threads) {
 
 } // namespace
 
-ThreadPool::ThreadPool(unsigned threads, std::span<const int> cpus,
-                       unsigned capacity)
+ThreadPool::ThreadPool(unsigned threads, std::span<const int> cpus, unsigned capacity)
     : threadCount(checkedThreads(threads)), homes(homesAmong(cpus, threads)),
       callerThread(gettid()), places(threads) {
   const bool crowd = threads > (capacity != 0 ? capacity : usableCpus(cpus));
@@ -109,8 +99,7 @@ void ThreadPool::startWorkers() {
       workers.emplace_back([this, thread] { workerLoop(thread); });
     } catch (const std::system_error &error) {
       fail(ErrorCode::Machine,
-           "could start {} of {} threads ({}); ask for fewer threads or raise "
-           "the process's limit",
+           "could start {} of {} threads ({}); ask for fewer threads or raise the process's limit",
            thread, threadCount, error.code().message());
     }
   }
@@ -127,18 +116,15 @@ void ThreadPool::bindThreads(std::span<const int> cpus) {
       [](void *arg, unsigned thread) {
         auto &b = *static_cast<Binding *>(arg);
         const bool enough = b.cpus.size() >= b.errors.size();
-        b.errors[thread] =
-            bindThread(0, enough ? b.cpus.subspan(thread, 1) : b.cpus);
+        b.errors[thread] = bindThread(0, enough ? b.cpus.subspan(thread, 1) : b.cpus);
       },
       &binding);
   for (unsigned thread = 0; thread < threadCount; ++thread)
     if (binding.errors[thread] != 0)
       fail(ErrorCode::Usage,
-           "cannot bind thread {} of {} to CPUs {} ({}); choose CPUs this "
-           "process "
+           "cannot bind thread {} of {} to CPUs {} ({}); choose CPUs this process "
            "may use, or do not bind",
-           thread, threadCount, fmt::join(cpus, ","),
-           errnoText(binding.errors[thread]));
+           thread, threadCount, fmt::join(cpus, ","), errnoText(binding.errors[thread]));
 }
 
 void ThreadPool::call(const Job &work, unsigned thread) noexcept {
@@ -148,8 +134,7 @@ void ThreadPool::call(const Job &work, unsigned thread) noexcept {
 
 void ThreadPool::workerLoop(unsigned thread) {
   nameWorker(thread);
-  // The epoch at birth is 0 and not whatever it is now: a run may already have
-  // started.
+  // The epoch at birth is 0 and not whatever it is now: a run may already have started.
   for (uint32_t epoch = 0;; ++epoch) {
     started.waitWhile(epoch, adapt(thread, idleSpin));
     const Job work = job;
@@ -192,32 +177,26 @@ SpinPolicy ThreadPool::adapt(unsigned thread, SpinPolicy calm) {
   Place &place = places[thread];
   if (!homes.empty() && place.wanders != wander) {
     const std::span<const int> all = homes;
-    bindThread(
-        0,
-        wander ? all : all.subspan(thread, 1)); // at worst it stays where it is
+    bindThread(0, wander ? all : all.subspan(thread, 1)); // at worst it stays where it is
     place.wanders = wander;
   }
   return wander ? crowded : calm;
 }
 
-void ThreadPool::waitForOthers(unsigned thread, WaitWord &word,
-                               uint32_t epoch) {
+void ThreadPool::waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch) {
   Place &place = places[thread];
   const uint64_t waitBegan = __rdtsc(), worked = waitBegan - place.workBegan;
-  const auto slept =
-      static_cast<int64_t>(word.waitWhile(epoch, adapt(thread, barrierSpin)));
+  const auto slept = static_cast<int64_t>(word.waitWhile(epoch, adapt(thread, barrierSpin)));
   if (slept >= longSleep && __rdtsc() - waitBegan > worked &&
       disturbedUntil.load(std::memory_order_relaxed) >= 0)
-    disturbedUntil.store(nanosecondsNow() + slept * calmAfterSleep,
-                         std::memory_order_relaxed);
+    disturbedUntil.store(nanosecondsNow() + slept * calmAfterSleep, std::memory_order_relaxed);
   place.workBegan = __rdtsc();
 }
 
 void ThreadPool::barrier(unsigned thread) {
   if (threadCount == 1)
     return;
-  const uint32_t epoch =
-      passed.load(); // before arriving: it cannot advance without this thread
+  const uint32_t epoch = passed.load(); // before arriving: it cannot advance without this thread
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < threadCount) {
     waitForOthers(thread, passed, epoch);
     return;
@@ -241,8 +220,7 @@ void ThreadPool::stopWorkers() {
 
 void ThreadPool::restoreCaller() {
   if (!callerCpus.empty())
-    bindThread(callerThread,
-               callerCpus); // fails harmlessly if that thread has ended
+    bindThread(callerThread, callerCpus); // fails harmlessly if that thread has ended
 }
 
 } // namespace inf
