@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include <immintrin.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -25,13 +26,13 @@ constexpr SpinPolicy dedicatedIdle = {.pauses = 64, .nanosecondsMore = 300'000};
 // one that arrives at the same moment.
 constexpr SpinPolicy crowded = {.pauses = 16, .nanosecondsMore = 0};
 
-// A stage in which the threads share the work keeps none of them waiting for a millisecond, unless
-// the one waited for has lost its CPU to another program. Then spinning uses up the share of the
-// CPU that this thread is given, so that it is off the CPU in turn when the other is back, and a
-// bound thread waits for a busy CPU beside a free one: two threads then do less than one
-// (measured). Who sleeps at once and runs where there is room gets its share. So after a long sleep
-// that is what all do, for some times its length, which makes trying again cheap, and one
-// disturbance too.
+// A stage in which the threads share the work keeps none of them waiting for a millisecond and for
+// longer than it worked, unless the one waited for has lost its CPU to another program. Then
+// spinning uses up the share of the CPU that this thread is given, so that it is off the CPU in
+// turn when the other is back, and a bound thread waits for a busy CPU beside a free one: two
+// threads then do less than one (bench/README.md). Who sleeps at once and runs where there is room
+// gets its share. So after such a wait that is what all do, for some times its length, which makes
+// trying again cheap, and a single disturbance too.
 constexpr int64_t longSleep = 1'000'000;
 constexpr int64_t calmAfterSleep = 16;
 
@@ -126,7 +127,10 @@ void ThreadPool::bindThreads(std::span<const int> cpus) {
            thread, threadCount, fmt::join(cpus, ","), errnoText(binding.errors[thread]));
 }
 
-void ThreadPool::call(const Job &work, unsigned thread) noexcept { work.fn(work.arg, thread); }
+void ThreadPool::call(const Job &work, unsigned thread) noexcept {
+  places[thread].workBegan = __rdtsc();
+  work.fn(work.arg, thread);
+}
 
 void ThreadPool::workerLoop(unsigned thread) {
   nameWorker(thread);
@@ -180,9 +184,13 @@ SpinPolicy ThreadPool::adapt(unsigned thread, SpinPolicy calm) {
 }
 
 void ThreadPool::waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch) {
+  Place &place = places[thread];
+  const uint64_t waitBegan = __rdtsc(), worked = waitBegan - place.workBegan;
   const auto slept = static_cast<int64_t>(word.waitWhile(epoch, adapt(thread, barrierSpin)));
-  if (slept >= longSleep && disturbedUntil.load(std::memory_order_relaxed) >= 0)
+  if (slept >= longSleep && __rdtsc() - waitBegan > worked &&
+      disturbedUntil.load(std::memory_order_relaxed) >= 0)
     disturbedUntil.store(nanosecondsNow() + slept * calmAfterSleep, std::memory_order_relaxed);
+  place.workBegan = __rdtsc();
 }
 
 void ThreadPool::barrier(unsigned thread) {
@@ -195,6 +203,7 @@ void ThreadPool::barrier(unsigned thread) {
   }
   arrived.store(0, std::memory_order_relaxed); // published by the advance
   passed.advance();
+  places[thread].workBegan = __rdtsc();
 }
 
 void ThreadPool::barrierEntry(void *pool, uint32_t thread) {

@@ -97,8 +97,10 @@ private:
   /// steady_clock's nanoseconds until which nobody spins for long; 0: nothing disturbs us; -1: not
   /// looked at while the pool is made. Written rarely, so that reading it costs nothing.
   alignas(apart) std::atomic<int64_t> disturbedUntil = -1;
+  /// Only its own thread reads and writes it.
   struct alignas(apart) Place {
-    bool wanders = false; ///< among all homes; only its own thread reads and writes it
+    bool wanders = false;   ///< among all homes
+    uint64_t workBegan = 0; ///< ticks of the CPU's clock when its last wait ended
   };
   std::vector<Place> places; // [threads]
 };

@@ -84,7 +84,7 @@ TEST(Framing, WhoMayNotAskIsToldBeforeTheBodyIsRead) {
   EXPECT_EQ(noKey.field("x-request-id").size(), 16u);
   EXPECT_EQ(post("/v1/nowhere", key).status, 404u);
   EXPECT_EQ(post("/v1/models", key).status, 405u);
-  EXPECT_EQ(post("/v1/completions", key + "Content-Type: text/plainRequest\r\n").status, 415u);
+  EXPECT_EQ(post("/v1/completions", key + "Content-Type: text/plain\r\n").status, 415u);
   EXPECT_EQ(post("/health", "").status, 405u);
   // Nor does a client that asks first have to send it.
   EXPECT_EQ(post("/v1/completions", "Expect: 100-continue\r\n").status, 401u);

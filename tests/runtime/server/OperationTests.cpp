@@ -113,7 +113,7 @@ TEST(Metrics, CountWhatHappened) {
   server.get("/nowhere/at/all");
   const ClientResponse response = server.get("/metrics");
   EXPECT_EQ(response.status, 200u);
-  EXPECT_EQ(response.field("Content-Type"), "text/plainRequest; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(response.field("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   const auto has = [&](const std::string &line) {
     return response.body.find("\n" + line + "\n") != std::string::npos;
   };
