@@ -72,8 +72,8 @@ struct LinearArgs {
 ///
 /// Keys and values outside firstKey..lastKey may hold anything, NaN included, but the keys of a
 /// whole tile must be readable, and the other half of a pair. `out` need not be initialized and
-/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16). In a
-/// block, for this layer and kv head:
+/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16). In
+/// a block, for this layer and kv head:
 ///           f32                                       bf16
 ///   keys    [blockTokens / 16][headDim][16 keys]      [blockTokens / 16][headDim / 2][16 keys][2]
 ///   values  [blockTokens][headDim]                    [blockTokens / 2][headDim][2 keys]
