@@ -46,7 +46,7 @@ typedef struct inf_row {
  * every layer of the group. For slot s (a layer) and kv head h, from the block's start:
  *   keys    s * slot_bytes + h * head_bytes
  *   values  s * slot_bytes + value_offset + h * head_bytes
- * In f32 keys are [block_tokens/16][head_dim][16], values [block_tokens][head_dim]; in bf16 pairs
+ * In f32 keys are [block_tokens/16][head_dim][16], values [block_tokens][head_dim]. In bf16 pairs
  * of dimensions and of positions lie together: keys [block_tokens/16][head_dim/2][16][2], values
  * [block_tokens/2][head_dim][2].
  * So the runtime can copy, hash, move and evict blocks without knowing the model. */

@@ -9,7 +9,7 @@
 // NONE: error: expected activations (f32, q8 or bf16) on the model; run inf-quantize
 inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.kv_group @narrow {layers = array<i64: 3>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "bf16", block_tokens = 16 : i64}
-  inf.kv_group @wide {layers = array<i64>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
+  inf.kv_group @wide {layers = array<i64: 4>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}
   inf.weight @e : !inf.weight<[4, 32]> from [#inf.part<tensor = "e", stored = f32, rows = 4>] {format = #inf.format<f32>}
   inf.weight @n : !inf.weight<[32]> from [#inf.part<tensor = "n", stored = f32, rows = 32>] {format = #inf.format<f32>}
   inf.weight @b : !inf.weight<[32, 32]> from [#inf.part<tensor = "b", stored = bf16, rows = 32>] {format = #inf.format<int8>}
@@ -56,12 +56,17 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
   // CHECK: inf.block @attention
   // CHECK-NEXT: inf.attention {{.*}} over @narrow {dots = "bf16",
   // CHECK-NEXT: inf.attention {{.*}} over @narrow {dots = "f32",
-  // CHECK-NEXT: inf.attention {{.*}} over @wide {head_dim
   // BF16: inf.block @attention
   // BF16-NEXT: inf.attention {{.*}} over @narrow {dots = "bf16",
   inf.block @attention(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
     %y = inf.attention %x over @narrow {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 1.0 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %z = inf.attention %x over @narrow {dots = "f32", heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 1.0 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    inf.yield %x : tensor<?x32xf32>
+  }
+
+  // CHECK: inf.block @attention_to_floats
+  // CHECK-NEXT: inf.attention {{.*}} over @wide {head_dim
+  inf.block @attention_to_floats(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
     %w = inf.attention %x over @wide {heads = 1 : i64, kv_heads = 1 : i64, head_dim = 32 : i64, scale = 1.0 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     inf.yield %x : tensor<?x32xf32>
   }
@@ -78,7 +83,8 @@ inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 
     %z = inf.layer 1 @norm_between(%y) kv_slot 0 weights [@n, @b] : tensor<?x32xf32>
     %r = inf.layer 2 @router(%z) kv_slot 0 weights [@d] : tensor<?x32xf32>
     %a = inf.layer 3 @attention(%r) kv_slot 0 weights [] : tensor<?x32xf32>
-    %o = inf.output_rows %a : tensor<?x32xf32>
+    %f = inf.layer 4 @attention_to_floats(%a) kv_slot 0 weights [] : tensor<?x32xf32>
+    %o = inf.output_rows %f : tensor<?x32xf32>
     %h = inf.use @h : <[4, 32]>
     %l = inf.lm_head %o, %h : (tensor<?x32xf32>, !inf.weight<[4, 32]>) -> tensor<?x4xf32>
     inf.yield %o, %l : tensor<?x32xf32>, tensor<?x4xf32>

@@ -83,7 +83,7 @@ inf.model @no_kernel attributes {architecture = "a", vocabulary = 16 : i64, hidd
   inf.weight @o : !inf.weight<[16, 512]> from [#inf.part<tensor = "o", stored = f32, rows = 16>] {format = #inf.format<f32>}
   inf.block @b(%x: tensor<?x16xf32>, %w: !inf.weight<[512, 16]> {inf.slot = "w"}, %o: !inf.weight<[16, 512]> {inf.slot = "o"}) -> tensor<?x16xf32> {
     %q = inf.linear %x, %w : (tensor<?x16xf32>, !inf.weight<[512, 16]>) -> tensor<?x512xf32>
-    // expected-error@+1 {{block b, inf.attention: no kernel for format f32 with f32 rows on target avx2; `infc kernels` lists what there is}}
+    // expected-error@+1 {{block b, inf.attention: no kernel for format f32 with f32 dots on target avx2; `infc kernels` lists what there is}}
     %a = inf.attention %q over @g {heads = 32 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<?x512xf32>) -> tensor<?x512xf32>
     %y = inf.linear %a, %o : (tensor<?x512xf32>, !inf.weight<[16, 512]>) -> tensor<?x16xf32>
     inf.yield %y : tensor<?x16xf32>
