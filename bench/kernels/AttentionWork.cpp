@@ -49,7 +49,9 @@ public:
   uint64_t operations() const override {
     return 2 * threads * heads * keys * spec.headDim * spec.group * 2;
   }
-  DotKind products() const override { return DotKind::F32; }
+  DotKind products() const override {
+    return spec.inputs == InputFormat::BF16 ? DotKind::Bf16 : DotKind::F32;
+  }
 
 private:
   const KernelSpec spec;

@@ -26,8 +26,8 @@
 // A head of 24, 40, ... dimensions ends in half a line: eight dimensions, read and written alone,
 // since another head's lie behind them.
 //
-// While a step computes, the same step of the next block is fetched: a head's keys in a block are
-// a few KB, too short a stream for the hardware to get ahead of.
+// While a step computes, the same step of the next block is fetched, a line for each that is read:
+// a head's keys in a block are a few KB, too short a stream for the hardware to get ahead of.
 #include <algorithm>
 #include <optional>
 
@@ -72,7 +72,7 @@ private:
 
   void scores(HeadRange range, unsigned tiles, bool fetch);
   void findNextBlock(const Gpr &toNext);
-  void fetchNextBlock(const Gpr &cursor, const Gpr &toNext, unsigned tiles);
+  void fetchKeys(const Gpr &cursor, const Gpr &toNext, unsigned tiles);
 
   template <typename Body> void forEachPass(Body body);
   void accumulate(HeadRange range, Lines lines, const Gpr &d, const auto &body);
@@ -247,20 +247,12 @@ void AttentionGenerator::findNextBlock(const Gpr &toNext) {
   a.mov(toNext, current);
 }
 
-/// The lines of keys that `cursor` goes through in one turn of scores(), and as many of values.
-void AttentionGenerator::fetchNextBlock(const Gpr &cursor, const Gpr &toNext, unsigned tiles) {
+/// The lines of the next block for those that `cursor` goes through in one turn of scores().
+void AttentionGenerator::fetchKeys(const Gpr &cursor, const Gpr &toNext, unsigned tiles) {
   const unsigned bytes = scoreStep * tileKeys * elementBytes;
-  const Gpr at = a.takeGeneral("what to fetch");
-  a.lea(at, a.ptr[cursor + toNext]);
-  for (unsigned region = 0; region < 2; ++region) {
-    for (unsigned tile = 0; tile < tiles; ++tile)
-      for (unsigned byte = 0; byte < bytes; byte += lineBytes)
-        a.prefetcht1(a.ptr[at + tile * tileBytes() + byte]);
-    if (region == 0) {
-      a.sub(at, keys);
-      a.add(at, values);
-    }
-  }
+  for (unsigned tile = 0; tile < tiles; ++tile)
+    for (unsigned byte = 0; byte < bytes; byte += lineBytes)
+      a.prefetcht1(a.ptr[cursor + toNext + (tile * tileBytes() + byte)]);
 }
 
 /// z[h][16 keys] of each tile into the frame. Eight dimensions a turn: head_dim is a multiple of 8.
@@ -287,7 +279,7 @@ void AttentionGenerator::scores(HeadRange range, unsigned tiles, bool fetch) {
       product.emit(z, lines, scalars);
     }
     if (fetch)
-      fetchNextBlock(cursor, toNext, tiles);
+      fetchKeys(cursor, toNext, tiles);
     a.add(cursor, scoreStep * tileKeys * elementBytes);
   });
   for (unsigned tile = 0; tile < tiles; ++tile)
@@ -358,14 +350,21 @@ void AttentionGenerator::addValue(const OuterProduct &product, HeadRange range, 
 /// half a line, so two tiles' share one (codegen/attention/Softmax.h).
 void AttentionGenerator::wholeValues(HeadRange range) {
   const Gpr cursor = a.takeGeneral("value cursor"), p = a.takeGeneral("frame, some tiles on");
-  const Gpr tile = a.takeGeneral("tile's line");
+  const Gpr tile = a.takeGeneral("tile's line"), toNext = a.takeGeneral("to the next block");
   const OuterProduct product(a, *lanes, spec);
+  const bool fetch = range.first == 0;
+  if (fetch)
+    findNextBlock(toNext);
   const unsigned turnTiles = dotInstruction() ? std::min(2u, shape.tiles) : 1;
   const auto oneTile = [&](Lines lines, const HeadSums &acc, unsigned inTurn) {
     scaleByAlpha(range, acc, frame + tile + (layout.alpha + inTurn * lineBytes));
-    for (unsigned key = 0; key < tileKeys; key += together())
-      addValue(product, range, acc, lines, cursor + (inTurn * tileBytes() + key * valueRowBytes()),
+    for (unsigned key = 0; key < tileKeys; key += together()) {
+      const unsigned at = inTurn * tileBytes() + key * valueRowBytes();
+      addValue(product, range, acc, lines, cursor + at,
                p + (layout.scores + (inTurn * tileKeys + key) * scalarBytes()), std::nullopt);
+      for (unsigned line = 0; fetch && line < lines.count; ++line)
+        a.prefetcht1(a.ptr[cursor + toNext + (at + line * lineBytes)]);
+    }
   };
   forEachPass([&](Lines lines, const Gpr &d) {
     a.lea(cursor, a.ptr[values + d * 4]);
