@@ -135,7 +135,7 @@ def Inf_PartitionAttr : Inf_Attr<"Partition", "partition"> {
   let summary = "how a stage is cut over threads";
   let description = [{
     Thread t of n takes units [count * t / n, count * (t + 1) / n) of `axis`, in `grain`s:
-    rows; outputs (grain is a number of output features); row_heads (row, kv head) pairs.
+    rows; outputs (grain is a number of output features); row_heads (kv head, row) pairs.
     `row_tile` rows are worked on between two passes over a thread's weights.
     Attention only, both or neither: where a step of at most `split_rows` rows has too few units for
     its threads, keys too are shared out, in chunks of `chunk_keys` positions from 0 on.

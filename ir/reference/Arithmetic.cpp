@@ -22,13 +22,15 @@ float activate(ActivationAttr activation, float gate, float up) {
 }
 
 /// Logits of keys `first` on to exp(logit - highest), rounded where they are relative to the
-/// highest logit up to the end of their tile.
-void roundWeights(std::vector<float> &logits, float start, int64_t first, float highest) {
-  constexpr int64_t tileKeys = 16;
-  float running = start;
+/// highest logit of their chunk up to the end of their tile.
+void roundWeights(std::vector<float> &logits, int64_t first, float highest) {
+  constexpr int64_t tileKeys = 16, chunkKeys = 1024;
+  float running = -INFINITY;
   for (size_t begin = 0; begin < logits.size();) {
-    size_t end =
-        std::min(logits.size(), begin + size_t(tileKeys - (first + int64_t(begin)) % tileKeys));
+    const int64_t key = first + int64_t(begin);
+    if (key % chunkKeys == 0)
+      running = -INFINITY;
+    size_t end = std::min(logits.size(), begin + size_t(tileKeys - key % tileKeys));
     running = std::max(running, *std::max_element(logits.begin() + begin, logits.begin() + end));
     for (; begin < end; ++begin)
       logits[begin] = roundToBf16(std::exp(logits[begin] - running)) * std::exp(running - highest);
@@ -114,7 +116,7 @@ void attendHead(const ReferenceCache &cache, const float *q, const float *sink, 
     highest = std::max(highest, weights.back());
   }
   if (bf16Dots)
-    roundWeights(weights, sink ? *sink : -INFINITY, first, highest);
+    roundWeights(weights, first, highest);
   else
     for (float &weight : weights)
       weight = std::exp(weight - highest);

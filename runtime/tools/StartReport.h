@@ -30,7 +30,7 @@ private:
 
   double sinceLast();
 
-  Clock::time_point begin = Clock::now(), last = begin;
+  Clock::time_point last = Clock::now();
   double loadSeconds = 0, otherSeconds = 0, sessionSeconds = 0;
 };
 

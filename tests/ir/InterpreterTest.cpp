@@ -165,6 +165,26 @@ TEST(Attention, Bf16DotsRoundWeightsRelativeToTheHighestScoreUpToTheirTile) {
   EXPECT_THAT((std::vector<float>{last[16 * 16], last[16 * 16 + 1]}), near({0.25f, 0.75f}));
 }
 
+TEST(Attention, Bf16DotsRoundWeightsApartFromTheSink) {
+  // The sink is 15, five times the row's own key: relative to it that would not be 1.
+  const float sink = std::log(15.0f);
+  EXPECT_THAT(secondRow(selfAttention(0, std::log(3.0), sink, "bf16", "bf16")),
+              near({171.0f / (171 + 6 * 512), 512.0f / (171 + 6 * 512)}));
+}
+
+TEST(Attention, Bf16DotsRoundWeightsChunkByChunk) {
+  // Seen from row 1024, key 0 scores 27, the next 1023 score 1 and are all zeros, its own scores 9,
+  // alone in the second chunk: exactly a third of key 0. Of the first chunk 1/27 is 152/4096.
+  std::vector<std::vector<float>> rows(1025, {0, 0});
+  rows[0] = {0, 3};
+  rows[1024] = {1, 1};
+  const std::vector<float> last =
+      selfAttention(0, std::log(3.0), std::nullopt, "bf16", "bf16").values(rows);
+  const float sum = 1 + 1023 * 152.0f / 4096 + 1.0f / 3;
+  EXPECT_THAT((std::vector<float>{last[1024 * 16], last[1024 * 16 + 1]}),
+              near({1.0f / 3 / sum, (3 + 1.0f / 3) / sum}));
+}
+
 TEST(Attention, Bf16DotsRoundTheQuery) {
   // The row scores key 0 by its first number, which is 1 in bf16, and key 1 by its second, 1.
   const std::vector<std::vector<float>> rows{{8, 0}, {0, 8}, {1 + 0x1p-9f, 1}};
