@@ -145,7 +145,8 @@ public:
   /// The request ends within a step (Cancelled), unless it has ended. Unknown numbers are ignored.
   virtual void cancel(uint64_t request) = 0;
   /// No new requests; those that run may finish until `grace` is over, then they are cancelled.
-  /// Returns when none is left.
+  /// Returns when none is left and every sink has heard of its end and was dropped: what the sinks
+  /// refer to may go.
   virtual void drain(std::chrono::milliseconds grace) = 0;
   virtual ServiceLimits limits() const = 0;
   virtual ServiceMetrics metrics() const = 0;

@@ -249,6 +249,8 @@ void EngineLoop::end(uint64_t id, CompletionEnd why, const std::string &error) {
   } catch (const std::exception &) {
     // There is nobody left to tell: the sink is the one that hears of errors.
   }
+  active.sink.reset();
+  mailbox.sinkGone();
 }
 
 void EngineLoop::publish(bool ran) {

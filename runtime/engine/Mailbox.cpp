@@ -28,6 +28,7 @@ std::vector<uint64_t> Mailbox::submit(std::vector<CompletionJob> jobs, double no
     numbers.push_back(lastId);
   }
   aliveCount += static_cast<uint32_t>(jobs.size());
+  sinks += jobs.size();
   arrived.notify_one();
   return numbers;
 }
@@ -60,12 +61,12 @@ void Mailbox::stop() {
 
 bool Mailbox::waitUntilEmpty(std::chrono::milliseconds grace) {
   std::unique_lock lock(mutex);
-  return emptied.wait_for(lock, grace, [&] { return aliveCount == 0; });
+  return emptied.wait_for(lock, grace, [&] { return sinks == 0; });
 }
 
 void Mailbox::waitUntilEmpty() {
   std::unique_lock lock(mutex);
-  emptied.wait(lock, [&] { return aliveCount == 0; });
+  emptied.wait(lock, [&] { return sinks == 0; });
 }
 
 Mail Mailbox::take(bool idle) {
@@ -79,7 +80,12 @@ Mail Mailbox::take(bool idle) {
 
 void Mailbox::ended() {
   std::lock_guard lock(mutex);
-  if (--aliveCount == 0)
+  --aliveCount;
+}
+
+void Mailbox::sinkGone() {
+  std::lock_guard lock(mutex);
+  if (--sinks == 0)
     emptied.notify_all();
 }
 

@@ -37,13 +37,14 @@ public:
   void close();
   void cancelAll();
   void stop(); ///< the engine's thread is to end; implies close and cancelAll
-  /// True once no request is left; false after `grace`.
+  /// True once no request is left and the sink of every one is gone; false after `grace`.
   bool waitUntilEmpty(std::chrono::milliseconds grace);
   void waitUntilEmpty();
 
   /// For the engine's thread: what has come; sleeps for it when `idle`.
   Mail take(bool idle);
-  void ended(); ///< one request less
+  void ended();    ///< one request less: its place is free
+  void sinkGone(); ///< of a request that has ended
 
   uint32_t alive() const;
   uint64_t refusedFull() const;
@@ -55,6 +56,7 @@ private:
   Mail mail;
   uint64_t lastId = 0, refused = 0;
   uint32_t aliveCount = 0;
+  uint64_t sinks = 0; ///< that may still be called
   bool closed = false;
 };
 

@@ -31,7 +31,8 @@ struct ApiOptions {
   std::chrono::milliseconds deadline{0};
   size_t waitingRequests = 256; ///< to be read and rendered; more are refused with 429
   /// Called from any thread, the engine's too, several calls at a time: must not block. What it
-  /// throws is lost.
+  /// throws is lost. No call comes once the service is drained, and the HttpServer and the
+  /// ApiServer are gone.
   std::function<void(const RequestRecord &)> log;
 };
 

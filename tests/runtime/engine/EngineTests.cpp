@@ -1,4 +1,5 @@
 // The engine over the fake model, whose right answers are known.
+#include <atomic>
 #include <ctime>
 
 #include <thread>
@@ -264,6 +265,30 @@ TEST_F(EngineOfFakeModel, drainLetsRequestsFinishThenCancelsAndRefusesNewOnes) {
   EXPECT_EQ(brief.sink->wait().end, CompletionEnd::Length);
   EXPECT_EQ(endless.sink->wait().end, CompletionEnd::Cancelled);
   EXPECT_EQ(refusalOf(request(3, 1, 1)), RefusalReason::Closing);
+}
+
+/// Whoever drains takes apart what sinks refer to.
+TEST_F(EngineOfFakeModel, drainReturnsWhenSinksHaveHeardAndAreGone) {
+  struct Slow : CompletionSink {
+    explicit Slow(std::atomic<int> &hold) : held(hold) { ++held; }
+    ~Slow() override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      --held;
+    }
+    TokenVerdict token(const TokenEvent &) override { return {}; }
+    void finished(const CompletionResult &) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    std::atomic<int> &held;
+  };
+  for (int cancelled = 0; cancelled < 2; ++cancelled) {
+    std::atomic<int> held{0};
+    open();
+    for (uint64_t i = 0; i < 2; ++i)
+      engine->submit(request(3, i, cancelled ? 200 : 1), std::make_shared<Slow>(held));
+    engine->drain(std::chrono::milliseconds(cancelled ? 0 : 10'000));
+    EXPECT_EQ(held, 0);
+  }
 }
 
 TEST_F(EngineOfFakeModel, idleTakesNoCpu) {
