@@ -234,6 +234,25 @@ void DotEmitter::scale(const Xbyak::Ymm &total, const Xbyak::Ymm &sum, const Xby
   assembler.vfmadd231ps(total, sum, activations());
 }
 
+/// 1.5 * 2^23 * w: 23 more in the exponent field, and the first bit of the fraction.
+void DotEmitter::loadOrigin(const Xbyak::Ymm &origin, const Address &scales) {
+  assembler.vpmovzxbd(origin, assembler.ptr[scales]);
+  assembler.vpslld(origin, origin, 23);
+  assembler.vpaddd(origin, origin, lanes.constantOperand(23u << 23 | 1u << 22));
+}
+
+void DotEmitter::startAtOrigins(const RowSums &row, const std::vector<Line> &origins,
+                                const Address &minus16Sum) {
+  for (size_t panel = 0; panel < row.sums.size(); ++panel)
+    assembler.vpaddd(row.sums[panel], origins[panel].codes, assembler.ptr_b[minus16Sum]);
+}
+
+void DotEmitter::scaleFromOrigin(const Xbyak::Ymm &total, const Xbyak::Ymm &sum,
+                                 const Xbyak::Ymm &origin, const Address &a) {
+  assembler.vsubps(sum, sum, origin);
+  assembler.vfmadd231ps(total, sum, assembler.ptr_b[a]);
+}
+
 void DotEmitter::loadNegativeSum(const Xbyak::Ymm &negativeSum, const Address &minus16Sum) {
   spread(negativeSum, minus16Sum);
   assembler.vpsrad(negativeSum, negativeSum, 4);

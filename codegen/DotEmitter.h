@@ -94,6 +94,15 @@ public:
                     bool first) = 0;
   virtual void endPass(const RowSums &row, const DotPass &pass, const Address &minus16Sum) = 0;
 
+  /// The other way to scale mxfp4, without w * a (linear/ExactScales.h; whole zmm registers):
+  /// sums that start at the bits of origin, and end as the float origin + sum * w.
+  void loadOrigin(const Xbyak::Ymm &origin, const Address &scales);
+  void startAtOrigins(const RowSums &row, const std::vector<Line> &origins,
+                      const Address &minus16Sum);
+  /// total = fma(sum - origin, a, total); sum is used up.
+  void scaleFromOrigin(const Xbyak::Ymm &total, const Xbyak::Ymm &sum, const Xbyak::Ymm &origin,
+                       const Address &a);
+
   /// total = fma(float(sum), w * a, total); sum is used up.
   void scale(const Xbyak::Ymm &total, const Xbyak::Ymm &sum, const Xbyak::Ymm &w, const Address &a);
   /// negativeSum = float(-(sum of q)): to be taken once a row.

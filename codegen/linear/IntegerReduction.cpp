@@ -10,6 +10,9 @@
 //   for each block:  for each line: decode it once for the whole tile (R rows, P panels),
 //                    then R times: spread four q over the lanes, one dot product a panel
 //
+// Mxfp4 and many rows: where w * a is exact, total = fma(c * w, a, total) without a multiplication
+// (ExactScales.h).
+//
 // Every c starts anew in its block, so with few rows successive blocks overlap in the core, and one
 // panel, a single sequential stream, is enough.
 //
@@ -23,6 +26,7 @@
 //     int4, int4a  R = 4, P = 1      4        8       2   1 mask + 1                   16 of 16
 // General registers: 7 by role, R rows, the offset of blocks, the stride: 15 with R = 6.
 #include "codegen/DotEmitter.h"
+#include "codegen/linear/ExactScales.h"
 #include "codegen/linear/Reduction.h"
 
 namespace inf {
@@ -40,7 +44,17 @@ class IntegerReduction final : public Reduction {
 public:
   explicit IntegerReduction(LinearContext &linearContext)
       : context(linearContext),
-        dots(DotEmitter::create(context.a, *context.lanes, context.spec.weights)) {}
+        dots(DotEmitter::create(context.a, *context.lanes, context.spec.weights)),
+        exactScales(linearContext) {}
+
+  void beginGroups() override {
+    if (context.mayScaleExactly())
+      exactScales.lookAtRows();
+  }
+  void beginGroup(unsigned panels) override {
+    if (context.mayScaleExactly())
+      exactScales.lookAtPanels(panels);
+  }
 
   Tiles reduce(unsigned rows, unsigned panels) override {
     Tiles totals = context.takeTiles("total", rows, panels);
@@ -48,7 +62,10 @@ public:
     pointAtBlocks(rows);
     if (panels > 1)
       pointBehindGroup(panels);
-    context.a.loopUpToZero(context.k, blockColumns, [&] { block(totals); });
+    if (panels > 1 && context.mayScaleExactly())
+      blocksOfEitherScaling(totals);
+    else
+      blocks(totals, Scaling::Rounded);
     dots->finish();
     if (format == WeightFormat::MXFP4) // codes counted twice
       for (const Tile &tile : totals)
@@ -61,6 +78,7 @@ private:
   using Address = LanesEmitter::Address;
   using Lines = std::vector<DotEmitter::Line>;
   using Sums = std::vector<DotEmitter::RowSums>; ///< one a row
+  enum class Scaling { Rounded, Exact };         ///< by w * a; as ExactScales.h says
 
   /// x[r] = the end of the row's codes; its blocks follow after padding to 64 bytes.
   void pointAtBlocks(unsigned rows) {
@@ -77,10 +95,24 @@ private:
     context.a.add(context.temp, context.weights);
   }
 
-  void block(const Tiles &totals) {
+  void blocksOfEitherScaling(const Tiles &totals) {
+    Xbyak::Label rounded, done;
+    exactScales.jumpUnlessExact(rounded);
+    blocks(totals, Scaling::Exact);
+    context.a.jmp(done, Xbyak::CodeGenerator::T_NEAR);
+    context.a.L(rounded);
+    blocks(totals, Scaling::Rounded);
+    context.a.L(done);
+  }
+
+  void blocks(const Tiles &totals, Scaling scaling) {
+    context.a.loopUpToZero(context.k, blockColumns, [&] { block(totals, scaling); });
+  }
+
+  void block(const Tiles &totals, Scaling scaling) {
     prefetch(totals);
     for (unsigned part = 0; part < context.lanes->partCount(); ++part)
-      partOfBlock(totals, part);
+      partOfBlock(totals, part, scaling);
     context.a.add(context.cursor, static_cast<uint32_t>(blockBytes));
     context.a.add(context.blockOffset(), sizeof(Q8Block));
   }
@@ -96,25 +128,51 @@ private:
       context.a.add(context.temp, panels * blockBytes);
   }
 
-  void partOfBlock(const Tiles &totals, unsigned part) {
+  void partOfBlock(const Tiles &totals, unsigned part, Scaling scaling) {
     const auto panels = static_cast<unsigned>(totals.size());
     const auto rows = static_cast<unsigned>(totals[0].size());
     Sums sums;
-    for (unsigned r = 0; r < rows; ++r) {
-      sums.push_back(dots->takeSums(panels));
-      dots->start(sums[r], minus16Sum(r));
-    }
     Lines lines;
+    for (unsigned r = 0; r < rows; ++r)
+      sums.push_back(dots->takeSums(panels));
     for (unsigned panel = 0; panel < panels; ++panel)
       lines.push_back(dots->takeLine());
+    start(sums, lines, scaling);
     for (const DotPass &pass : dots->passes()) {
       addPass(sums, lines, pass, part);
       for (unsigned r = 0; r < rows; ++r)
         dots->endPass(sums[r], pass, minus16Sum(r));
     }
-    scale(totals, sums, lines, part);
+    if (scaling == Scaling::Exact)
+      scaleExactly(totals, sums, lines);
+    else
+      scale(totals, sums, lines, part);
     if (format == WeightFormat::INT4A)
       addMinimums(totals, lines, part);
+  }
+
+  void start(const Sums &sums, const Lines &lines, Scaling scaling) {
+    if (scaling == Scaling::Exact)
+      loadOrigins(lines);
+    for (unsigned r = 0; r < sums.size(); ++r)
+      if (scaling == Scaling::Exact)
+        dots->startAtOrigins(sums[r], lines, minus16Sum(r));
+      else
+        dots->start(sums[r], minus16Sum(r));
+  }
+
+  /// At its start and again at its end: kept in registers, where there are any, they are no faster.
+  void loadOrigins(const Lines &lines) {
+    for (unsigned panel = 0; panel < lines.size(); ++panel)
+      dots->loadOrigin(lines[panel].codes, scalesOf(panel));
+  }
+
+  void scaleExactly(const Tiles &totals, const Sums &sums, const Lines &lines) {
+    loadOrigins(lines);
+    for (unsigned r = 0; r < sums.size(); ++r)
+      for (unsigned panel = 0; panel < lines.size(); ++panel)
+        dots->scaleFromOrigin(totals[panel][r].parts[0], sums[r].sums[panel], lines[panel].codes,
+                              scaleOf(r));
   }
 
   void addPass(const Sums &sums, const Lines &lines, const DotPass &pass, unsigned part) {
@@ -166,6 +224,7 @@ private:
   const WeightFormat format = context.spec.weights;
   const int blockBytes = static_cast<int>(weightBytes(format, panelRows *blockColumns));
   std::unique_ptr<DotEmitter> dots;
+  ExactScales exactScales;
 };
 
 } // namespace

@@ -64,6 +64,15 @@ public:
     }
   }
 
+  /// Whether ExactScales has a use here: it saves multiplications where vpdpbusd keeps the
+  /// multipliers busy.
+  bool mayScaleExactly() const {
+    return spec.inputs == InputFormat::Q8 && spec.weights == WeightFormat::MXFP4 &&
+           (spec.isa == KernelIsa::Avx512Vnni || spec.isa == KernelIsa::Avx512Vbmi);
+  }
+  /// What ExactScales found, in the frame: behind the stash.
+  int scaleRangeAt() const { return static_cast<int>(stashBytes()); }
+
   /// k holds columns: lets x[r] point so many elements behind the rows' starts and makes k
   /// negative; its last instruction, neg, sets the flags of k.
   void pointAtRows(unsigned rows, unsigned elementBytes) {
@@ -109,10 +118,10 @@ private:
   }
   /// Where results of gate and up wait for the activation: two Lanes16 a row.
   uint32_t stashBytes() const { return isPair(spec) ? 2 * vectorRows(spec) * panelBytes : 0; }
-  /// The stash, or all that tiles need: never both at a time.
+  /// The stash and behind it the range of scales; or all that tiles need: never both at a time.
   uint32_t frameBytes() const {
     if (spec.isa != KernelIsa::Amx)
-      return stashBytes();
+      return stashBytes() + (mayScaleExactly() ? 4 * sizeof(uint32_t) : 0);
     const bool bf16 = spec.inputs == InputFormat::BF16;
     return std::max(bf16 ? amxtiles::bf16FrameBytes : amxtiles::frameBytes, stashBytes());
   }

@@ -97,6 +97,7 @@ void LinearGenerator::groupLoop() {
   const unsigned units = tiling.groupPanels / panelsOfUnit;
   Xbyak::Label top, done;
   skipUnlessRowsAskForGroups(done);
+  reduction->beginGroups();
   a.L(top);
   a.mov(context.temp, context.outOffset);
   a.shr(context.temp, 6); // / panelBytes
@@ -104,6 +105,7 @@ void LinearGenerator::groupLoop() {
   a.cmp(context.temp, context.arg(offsetof(LinearArgs, panels)));
   a.jg(done, Xbyak::CodeGenerator::T_NEAR);
   setStrides();
+  reduction->beginGroup(tiling.groupPanels);
   rowTiles(tiling.groupRows, [&](unsigned rows) { groupTile(rows); });
   a.lea(context.weights, a.ptr[context.panelAt(tiling.groupPanels - 1)]); // behind the group
   a.add(context.outOffset, units * panelBytes);

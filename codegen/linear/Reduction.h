@@ -12,6 +12,11 @@ class Reduction {
 public:
   virtual ~Reduction() = default;
 
+  /// Before the first group of panels, and before the tiles of each, when the general registers but
+  /// weights, output offset and strides are free.
+  virtual void beginGroups() {}
+  virtual void beginGroup(unsigned /*panels*/) {}
+
   /// Sums over all columns for `rows` rows from context.row on, `panels` panels from context.cursor
   /// on, which ends behind the first of them.
   virtual Tiles reduce(unsigned rows, unsigned panels) = 0;

@@ -1,8 +1,11 @@
 // Linear kernels for q8 rows: integer dot products, on every isa.
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -251,6 +254,76 @@ std::string isaOf(const testing::TestParamInfo<KernelIsa> &info) {
   return std::string(kernelIsaName(info.param));
 }
 INSTANTIATE_TEST_SUITE_P(Isa, Q8LinearKernel, testing::ValuesIn(allIsas), isaOf);
+
+/// Many rows: kernels that scale without w * a where that is exact (codegen/linear/ExactScales.h).
+/// One scale of the weights and one of the rows, somewhere, decide: exponents on both sides of each
+/// bound, and what is no ordinary number.
+class ExactlyScaled : public testing::TestWithParam<KernelIsa> {
+protected:
+  static constexpr int64_t rows = 13, blocks = 11, panels = 5;
+
+  void SetUp() override {
+    if (!machineRuns(GetParam()))
+      GTEST_SKIP() << "this machine lacks " << missingFor(GetParam()).toString();
+  }
+
+  /// With both in one product, all others such that their products with these are ordinary.
+  void check(int byte, float inputScale, bool zeros = false) {
+    const KernelSpec spec = q8Spec(GetParam(), WeightFormat::MXFP4);
+    LinearProblem problem(spec, {rows, panels, blocks * 32}, seed);
+    const int rowShift = byte > 190 ? -60 : byte < 64 ? 60 : 0;
+    const int weightShift = inputScale > 0x1p60f ? -60 : std::fabs(inputScale) < 0x1p-60f ? 60 : 0;
+    for (auto &scales : problem.codeScales)
+      for (float &scale : scales)
+        scale = std::ldexp(scale, rowShift);
+    for (size_t block = 0; block < panels * blocks; ++block)
+      for (size_t n = 0; n < 16; ++n)
+        scaleOf(problem, block, n) = uint8_t(scaleOf(problem, block, n) + weightShift);
+    const size_t block = random() % blocks;
+    std::vector<float> &row = problem.codeScales[random() % rows];
+    std::fill(row.begin(), row.end(), 0.f); // nothing hides the last bits of the product
+    row[block] = inputScale;
+    if (zeros) // 0 times what overflows is NaN
+      for (auto &codes : problem.codes)
+        std::fill(codes.begin(), codes.end(), int8_t{0});
+    scaleOf(problem, random() % panels * blocks + block, random() % 16) = uint8_t(byte);
+    expectReferenceBits(spec, problem, fmt::format("byte {} input scale {:a}", byte, inputScale));
+  }
+
+private:
+  static uint8_t &scaleOf(LinearProblem &problem, size_t block, size_t output) {
+    return problem.weights[block * weightBytes(WeightFormat::MXFP4, 16 * 32) +
+                           codeBytes(WeightFormat::MXFP4) + output];
+  }
+
+  std::mt19937 random{seed};
+};
+
+TEST_P(ExactlyScaled, OneScaleOutOfRangeIsEnough) {
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (int byte : {0, 1, 2, 3, 64, 127, 190, 230, 231, 232, 253, 254})
+      check(byte, 1.5f);
+    for (int exponent : {-149, -127, -126, -125, -64, 0, 64, 126, 127})
+      check(127, std::ldexp(1.5f, exponent));
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (float strange : {0.f, -0.f, -1.f, infinity, -infinity, 0x1p-149f, -0x1p-149f})
+      check(127, strange);
+  }
+}
+
+/// The exponents of products around 1 and around 254.
+TEST_P(ExactlyScaled, ProductsAtTheEndsOfTheRange) {
+  for (int byte = 20; byte <= 231; byte += 30)
+    for (int sum : {-2, -1, 0, 1, 2, 3, 252, 253, 254, 255, 256})
+      if (const int field = sum + 127 - byte; field >= 1 && field <= 254)
+        for (float fraction : {1.f, 0x1.fffffep0f})
+          for (int repeat = 0; repeat < 3; ++repeat)
+            check(byte, std::ldexp(fraction, field - 127), repeat == 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, ExactlyScaled,
+                         testing::Values(KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi),
+                         isaOf);
 
 TEST(Q8LinearKernels, AllIsasGiveTheSameBits) {
   const VnniEmulation emulation;
