@@ -99,6 +99,10 @@ def VerifyKernels : Pass<"inf-verify-kernels", "::inf::ir::ModelOp"> {
 
 def Partition : Pass<"inf-partition", "::inf::ir::ModelOp"> {
   let summary = "fixes axis and grain on which the threads share out each stage (always runs)";
+  let description = [{
+    Where full attention of few rows has fewer pairs of row and kv head than threads, its stage may
+    also be cut by chunks of keys: chunk_keys long, for steps of up to split_rows rows.
+  }];
 }
 
 def PlanMemory : Pass<"inf-plan-memory", "::inf::ir::ModelOp"> {
@@ -107,7 +111,7 @@ def PlanMemory : Pass<"inf-plan-memory", "::inf::ir::ModelOp"> {
     Buffers live from the op that writes them to the last that reads them; those that never live at
     the same time may share bytes. A residual is updated in place.
   }];
-  let options = [Option<"maxRows", "max-rows", "int64_t", "256", "rows one step may have">,
+  let options = [Option<"maxRows", "max-rows", "int64_t", "512", "rows one step may have">,
                  Option<"maxOutputRows", "max-output-rows", "int64_t", "64",
                         "rows of one step that may want an output">];
 }

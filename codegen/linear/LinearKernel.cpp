@@ -23,6 +23,7 @@ namespace inf {
 namespace {
 
 constexpr unsigned panelBytes = LinearContext::panelBytes;
+constexpr unsigned leftOver = 2; ///< rows that are too few for a tile of their own
 
 std::unique_ptr<Reduction> createReduction(LinearContext &context) {
   if (context.spec.inputs == InputFormat::Q8)
@@ -155,7 +156,9 @@ void LinearGenerator::setStrides() {
     a.lea(context.stride3(), a.ptr[context.stride() + context.stride() * 2]);
 }
 
-/// The widest tile as often as it fits, then each smaller one at most once.
+/// The widest tile as often as it fits, then each smaller one at most once. Where there is every
+/// tile, one or two rows more than the widest are cut into two smaller ones: a tile of a single row
+/// costs as much as two rows of a wide one.
 void LinearGenerator::rowTiles(unsigned widest, const std::function<void(unsigned)> &tileBody) {
   a.xor_(context.row, context.row);
   for (unsigned tile = widest; tile > 0; tile = tiling.everyTile ? tile - 1 : tile / 2) {
@@ -165,6 +168,13 @@ void LinearGenerator::rowTiles(unsigned widest, const std::function<void(unsigne
     a.sub(context.temp, context.row);
     a.cmp(context.temp, tile);
     a.jl(done, Xbyak::CodeGenerator::T_NEAR);
+    if (tile == widest && tile > 2 * leftOver && tiling.everyTile) {
+      Xbyak::Label whole;
+      a.je(whole);
+      a.cmp(context.temp, tile + leftOver);
+      a.jle(done, Xbyak::CodeGenerator::T_NEAR);
+      a.L(whole);
+    }
     tileBody(tile);
     a.add(context.row, tile);
     if (tile == widest)

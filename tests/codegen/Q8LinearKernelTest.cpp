@@ -322,8 +322,7 @@ TEST_P(ExactlyScaled, ProductsAtTheEndsOfTheRange) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, ExactlyScaled,
-                         testing::Values(KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi),
-                         isaOf);
+                         testing::Values(KernelIsa::Avx512Vnni, KernelIsa::Avx512Vbmi), isaOf);
 
 TEST(Q8LinearKernels, AllIsasGiveTheSameBits) {
   const VnniEmulation emulation;
