@@ -42,7 +42,7 @@ struct CompileOptions {
   std::string stopAfter;         ///< a stage's name, with EmitAs::Mlir
   std::string saveIrDirectory;   ///< one numbered file per stage that changed something
   std::set<std::string> without; ///< optional stages to leave out
-  int64_t maxRows = 256;
+  int64_t maxRows = 512;
   int64_t maxOutputRows = 0; ///< 0: 64, or maxRows where that is fewer
   unsigned threads = 1;      ///< for packing weights
   uint64_t maxMemory = 0;    ///< bytes this process may have resident; 0: no limit
