@@ -21,7 +21,7 @@ medians, beside the machine's limits, which are measured on the same threads
 between the runs. LIST: numbers with commas. MODEL as for infrun.
   -p, --prompt-tokens LIST   prompts to prefill (512)
   -n, --generated-tokens N   tokens decoded, one a step; 0: none (64)
-  --context LIST             tokens held before decoding starts (0)
+  --context LIST             tokens held before decoding starts (0); in turns
   --batch LIST               sequences decoded together (1)
   -r, --repeat N             runs counted (3)
   --threads N|sweep          default: physical cores allowed; sweep: 1 to those
@@ -96,7 +96,8 @@ public:
                   std::min(model->code().plan->max_rows, model->code().plan->max_output_rows)});
     settings.context = static_cast<uint32_t>(context);
     settings.maxSequences =
-        static_cast<uint32_t>(*std::max_element(options.batches.begin(), options.batches.end()));
+        static_cast<uint32_t>(*std::max_element(options.batches.begin(), options.batches.end()) *
+                              options.contexts.size());
   }
 
   ThreadResult measure(const ThreadPlan &plan) const {
@@ -107,7 +108,14 @@ public:
     if (options.roof)
       roof.emplace(session.threadPool(), ByteSpans{model->weights()});
     Runner runner(session, options, roof ? &*roof : nullptr, nullptr);
-    forEachRun(runner, [&](BenchRun run) { result.runs.push_back(std::move(run)); });
+    for (uint64_t tokens : options.promptTokens)
+      result.runs.push_back(runner.prefill(tokens));
+    std::vector<std::vector<BenchRun>> decoded; // [batches][contexts]
+    for (uint64_t batch : batches())
+      decoded.push_back(runner.decode(options.contexts, batch));
+    for (size_t context = 0; context < options.contexts.size(); ++context)
+      for (std::vector<BenchRun> &ofBatch : decoded)
+        result.runs.push_back(std::move(ofBatch[context]));
     if (roof)
       result.roof = roof->report();
     return result;
@@ -119,11 +127,16 @@ public:
     Session session(model, sessionOptions(plan, timer.hook()));
     Runner runner(session, options, nullptr, &timer);
     std::vector<StageTable> tables;
-    forEachRun(runner, [&](const BenchRun &run) {
+    const auto add = [&](const BenchRun &run) {
       const uint64_t tokens = run.tokens * run.batch * run.seconds.size();
       tables.push_back({run.kind, run.tokens, run.context, run.batch,
                         stageRows(timer.times(), model->manifest().stages, timer.steps(), tokens)});
-    });
+    };
+    for (uint64_t tokens : options.promptTokens)
+      add(runner.prefill(tokens));
+    for (const uint64_t &context : options.contexts)
+      for (uint64_t batch : batches())
+        add(runner.decode({&context, 1}, batch)[0]);
     return tables;
   }
 
@@ -135,14 +148,9 @@ private:
     return all;
   }
 
-  template <typename Take> void forEachRun(Runner &runner, Take take) const {
-    for (uint64_t tokens : options.promptTokens)
-      take(runner.prefill(tokens));
-    if (options.generatedTokens == 0)
-      return;
-    for (uint64_t context : options.contexts)
-      for (uint64_t batch : options.batches)
-        take(runner.decode(context, batch));
+  /// None when nothing is to be decoded.
+  std::vector<uint64_t> batches() const {
+    return options.generatedTokens == 0 ? std::vector<uint64_t>{} : options.batches;
   }
 
   std::shared_ptr<const Model> model;

@@ -64,19 +64,12 @@ Runner::Runner(Session &theSession, const BenchOptions &theOptions, Roof *theRoo
   rows.reserve(session.maxRows());
 }
 
-int32_t Runner::tokenAt(uint64_t sequence, uint64_t position) const {
-  return ids[(position + sequence * idShift) % idCount];
-}
-
-void Runner::startCounting() {
-  seconds = 0;
-  bytes = unread = 0;
-  macs = 0;
-  bytesExact = true;
+int32_t Runner::tokenAt(uint64_t text, uint64_t position) const {
+  return ids[(position + text * idShift) % idCount];
 }
 
 /// One step of `rows`, timed, its work added up.
-void Runner::step(std::span<const RowRequest> requests, uint64_t bytesOfKv) {
+void Runner::step(Tally &tally, std::span<const RowRequest> requests, uint64_t bytesOfKv) {
   StepRows shape = {requests.size(), 0};
   for (const RowRequest &row : requests)
     shape.outputs += row.output != INF_OUTPUT_NONE;
@@ -84,132 +77,155 @@ void Runner::step(std::span<const RowRequest> requests, uint64_t bytesOfKv) {
     timer->begin();
   const Clock::time_point start = Clock::now();
   const StepResult result = session.step(requests);
-  seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  tally.seconds += std::chrono::duration<double>(Clock::now() - start).count();
   if (timer)
     timer->end();
 
   const WeightTraffic bound = weightTraffic(work, shape);
   const WeightTraffic traffic = counting ? weightTraffic(work, shape, experts->take()) : bound;
-  unread += bound.bytes - std::min(bound.bytes, traffic.bytes);
+  tally.unread += bound.bytes - std::min(bound.bytes, traffic.bytes);
   const std::optional<uint64_t> stepMacs = multiplyAccumulates(work, shape);
-  bytes += traffic.bytes + bytesOfKv;
-  bytesExact = bytesExact && traffic.exact;
-  macs = macs && stepMacs ? std::optional(*macs + *stepMacs) : std::nullopt;
+  tally.bytes += traffic.bytes + bytesOfKv;
+  tally.bytesExact = tally.bytesExact && traffic.exact;
+  tally.macs = tally.macs && stepMacs ? std::optional(*tally.macs + *stepMacs) : std::nullopt;
   if (result.outputRows != 0)
-    hash = logitsHash(result.logits(result.outputRows - 1));
+    tally.hash = logitsHash(result.logits(result.outputRows - 1));
 }
 
-/// Prompt rows of one sequence, as many a step as the plan holds; only the last wants logits.
-void Runner::runPrompt(uint64_t sequence, uint64_t tokens) {
+void Runner::runPrompt(Tally &tally, uint64_t sequence, uint64_t text, uint64_t tokens) {
   const auto number = static_cast<uint32_t>(sequence);
+  session.reset(number);
   for (uint64_t done = 0; done < tokens;) {
     const uint64_t count = std::min<uint64_t>(session.maxRows(), tokens - done);
-    const uint64_t first = session.position(number);
     rows.clear();
     for (uint64_t i = 0; i < count; ++i)
       rows.push_back(
-          {tokenAt(sequence, first + i), number, INF_ROW_PROMPT,
+          {tokenAt(text, done + i), number, INF_ROW_PROMPT,
            done + i + 1 == tokens ? uint8_t{INF_OUTPUT_LOGITS} : uint8_t{INF_OUTPUT_NONE}});
-    step(rows, kvBytesOfStep(session.model().code(), first, count));
+    step(tally, rows, kvBytesOfStep(session.model().code(), done, count));
     done += count;
   }
 }
 
-void Runner::decodeSteps(uint64_t steps, uint64_t batch) {
-  for (uint64_t i = 0; i < steps; ++i) {
-    rows.clear();
-    uint64_t bytesOfKv = 0;
-    for (uint64_t sequence = 0; sequence < batch; ++sequence) {
-      const auto number = static_cast<uint32_t>(sequence);
-      const uint64_t position = session.position(number);
-      rows.push_back({tokenAt(sequence, position), number, INF_ROW_GENERATED, INF_OUTPUT_LOGITS});
-      bytesOfKv += kvBytesOfStep(session.model().code(), position, 1);
-    }
-    step(rows, bytesOfKv);
+/// A token for each sequence of the lane.
+void Runner::decodeStep(Lane &lane) {
+  rows.clear();
+  uint64_t bytesOfKv = 0;
+  for (uint64_t i = 0; i < lane.run.batch; ++i) {
+    const auto number = static_cast<uint32_t>(lane.firstSequence + i);
+    const uint64_t position = session.position(number);
+    rows.push_back({tokenAt(i, position), number, INF_ROW_GENERATED, INF_OUTPUT_LOGITS});
+    bytesOfKv += kvBytesOfStep(session.model().code(), position, 1);
   }
+  step(lane.tally, rows, bytesOfKv);
 }
 
-void Runner::fill(uint64_t sequence, uint64_t tokens) {
-  session.reset(static_cast<uint32_t>(sequence));
-  runPrompt(sequence, tokens);
+void Runner::decodeSteps(std::vector<Lane> &lanes, uint64_t steps) {
+  for (uint64_t i = 0; i < steps; ++i)
+    for (Lane &lane : lanes)
+      decodeStep(lane);
+}
+
+void Runner::fill(Lane &lane, uint64_t context) {
+  for (uint64_t i = 0; i < lane.run.batch; ++i)
+    runPrompt(lane.tally, lane.firstSequence + i, i, context);
 }
 
 /// A sample for the repeat before it and for the one behind it.
-void Runner::sampleRoof(BenchRun &run) {
+void Runner::sampleRoof(std::vector<Lane> &lanes) {
   if (!roof)
     return;
   roof->sample();
-  if (!run.bandwidth.empty())
-    run.bandwidth.back() = std::max(run.bandwidth.back(), roof->lastBandwidth());
-  if (run.bandwidth.size() < options.repeat)
-    run.bandwidth.push_back(roof->lastBandwidth());
+  for (Lane &lane : lanes) {
+    std::vector<double> &bandwidth = lane.run.bandwidth;
+    if (!bandwidth.empty())
+      bandwidth.back() = std::max(bandwidth.back(), roof->lastBandwidth());
+    if (bandwidth.size() < options.repeat)
+      bandwidth.push_back(roof->lastBandwidth());
+  }
 }
 
-void Runner::repeat(BenchRun &run, const std::function<void()> &prepare,
+void Runner::repeat(std::vector<Lane> &lanes, const std::function<void()> &prepare,
                     const std::function<void()> &measured) {
   if (timer)
     timer->clear();
   for (uint64_t i = 0; i < options.repeat; ++i) {
     prepare();
-    sampleRoof(run);
-    startCounting();
+    sampleRoof(lanes);
+    for (Lane &lane : lanes)
+      lane.tally = {};
     measured();
-    run.seconds.push_back(seconds);
-    run.bytes.push_back(bytes);
+    for (Lane &lane : lanes) {
+      lane.run.seconds.push_back(lane.tally.seconds);
+      lane.run.bytes.push_back(lane.tally.bytes);
+    }
   }
-  sampleRoof(run);
-  run.macs = macs;
-  run.bytesExact = bytesExact;
-  run.hash = hash;
-  if (!bytesExact && experts && !timer)
-    countExperts(run, prepare, measured);
+  sampleRoof(lanes);
+  bool exact = true;
+  for (Lane &lane : lanes) {
+    lane.run.macs = lane.tally.macs;
+    lane.run.bytesExact = lane.tally.bytesExact;
+    lane.run.hash = lane.tally.hash;
+    exact = exact && lane.run.bytesExact;
+  }
+  if (!exact && experts && !timer)
+    countExperts(lanes, prepare, measured);
 }
 
-void Runner::countExperts(BenchRun &run, const std::function<void()> &prepare,
+void Runner::countExperts(std::vector<Lane> &lanes, const std::function<void()> &prepare,
                           const std::function<void()> &measured) {
   prepare();
   session.setBarrierHook(experts->hook());
   counting = true;
-  startCounting();
+  for (Lane &lane : lanes)
+    lane.tally = {};
   measured();
   counting = false;
   session.setBarrierHook({});
-  if (!bytesExact)
-    return;
-  for (uint64_t &each : run.bytes)
-    each -= std::min(each, unread);
-  run.bytesExact = true;
+  for (Lane &lane : lanes) {
+    if (!lane.tally.bytesExact)
+      continue;
+    for (uint64_t &each : lane.run.bytes)
+      each -= std::min(each, lane.tally.unread);
+    lane.run.bytesExact = true;
+  }
 }
 
 BenchRun Runner::prefill(uint64_t tokens) {
-  BenchRun run;
-  run.tokens = tokens;
-  fill(0, tokens);
+  std::vector<Lane> lanes(1);
+  lanes[0].run.tokens = tokens;
+  auto run = [&] { runPrompt(lanes[0].tally, 0, 0, tokens); };
+  run();
   repeat(
-      run, [] {}, [&] { fill(0, tokens); });
-  return run;
+      lanes, [] {}, run);
+  return std::move(lanes[0].run);
 }
 
-BenchRun Runner::decode(uint64_t context, uint64_t batch) {
-  BenchRun run;
-  run.kind = RunKind::Decode;
-  run.tokens = options.generatedTokens;
-  run.batch = batch;
-  auto start = [&] {
-    for (uint64_t sequence = 0; sequence < batch; ++sequence)
-      fill(sequence, context);
-  };
-  start();
-  decodeSteps(warmUpTokens(options.generatedTokens), batch);
-  run.context = context == 0 ? 0 : session.position(0);
+std::vector<BenchRun> Runner::decode(std::span<const uint64_t> contexts, uint64_t batch) {
+  std::vector<Lane> lanes(contexts.size());
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    lanes[i].run.kind = RunKind::Decode;
+    lanes[i].run.tokens = options.generatedTokens;
+    lanes[i].run.batch = batch;
+    lanes[i].firstSequence = i * batch;
+    fill(lanes[i], contexts[i]);
+  }
+  decodeSteps(lanes, warmUpTokens(options.generatedTokens));
+  for (size_t i = 0; i < lanes.size(); ++i)
+    lanes[i].run.context =
+        contexts[i] == 0 ? 0 : session.position(static_cast<uint32_t>(lanes[i].firstSequence));
   repeat(
-      run,
+      lanes,
       [&] {
-        if (context == 0)
-          start();
+        for (size_t i = 0; i < lanes.size(); ++i)
+          if (contexts[i] == 0)
+            fill(lanes[i], 0);
       },
-      [&] { decodeSteps(options.generatedTokens, batch); });
-  return run;
+      [&] { decodeSteps(lanes, options.generatedTokens); });
+  std::vector<BenchRun> runs;
+  for (Lane &lane : lanes)
+    runs.push_back(std::move(lane.run));
+  return runs;
 }
 
 } // namespace inf

@@ -49,22 +49,42 @@ public:
   Runner(Session &session, const BenchOptions &options, Roof *roof, StageTimer *timer);
 
   BenchRun prefill(uint64_t tokens);
-  /// `batch` sequences, one row each in a step.
-  BenchRun decode(uint64_t context, uint64_t batch);
+  /// `batch` sequences behind each context, one row each in a step; the contexts take turns, token
+  /// by token, so that what else happens on the machine meets all of them alike. The session has
+  /// contexts.size() * batch sequences. One run a context.
+  std::vector<BenchRun> decode(std::span<const uint64_t> contexts, uint64_t batch);
 
 private:
-  void fill(uint64_t sequence, uint64_t tokens);
-  void runPrompt(uint64_t sequence, uint64_t tokens);
-  void decodeSteps(uint64_t steps, uint64_t batch);
-  void step(std::span<const RowRequest> rows, uint64_t bytesOfKv);
-  void sampleRoof(BenchRun &run);
+  /// Of the repeat that is going on.
+  struct Tally {
+    double seconds = 0;
+    uint64_t bytes = 0;
+    uint64_t unread = 0; ///< of the bound, when experts are counted
+    std::optional<uint64_t> macs = 0;
+    bool bytesExact = true;
+    uint64_t hash = 0;
+  };
+  /// One of the runs that take turns.
+  struct Lane {
+    BenchRun run;
+    uint64_t firstSequence = 0;
+    Tally tally;
+  };
+
+  void fill(Lane &lane, uint64_t context);
+  /// A sequence anew: as many rows a step as the plan holds; only the last wants logits.
+  void runPrompt(Tally &tally, uint64_t sequence, uint64_t text, uint64_t tokens);
+  void decodeSteps(std::vector<Lane> &lanes, uint64_t steps);
+  void decodeStep(Lane &lane);
+  void step(Tally &tally, std::span<const RowRequest> rows, uint64_t bytesOfKv);
+  void sampleRoof(std::vector<Lane> &lanes);
   /// options.repeat times: what isn't timed, a sample of the roof, what is.
-  void repeat(BenchRun &run, const std::function<void()> &prepare,
+  void repeat(std::vector<Lane> &lanes, const std::function<void()> &prepare,
               const std::function<void()> &measured);
-  void countExperts(BenchRun &run, const std::function<void()> &prepare,
+  void countExperts(std::vector<Lane> &lanes, const std::function<void()> &prepare,
                     const std::function<void()> &measured);
-  void startCounting();
-  int32_t tokenAt(uint64_t sequence, uint64_t position) const;
+  /// Sequences of a lane have texts 0, 1, ...: what a lane computes is the same whoever else runs.
+  int32_t tokenAt(uint64_t text, uint64_t position) const;
 
   Session &session;
   const BenchOptions &options;
@@ -75,13 +95,6 @@ private:
   bool counting = false; ///< experts has the session's hook
   std::vector<int32_t> ids;
   std::vector<RowRequest> rows;
-  // Of the repeat that is going on.
-  double seconds = 0;
-  uint64_t bytes = 0;
-  uint64_t unread = 0; ///< of the bound, when experts are counted
-  std::optional<uint64_t> macs;
-  bool bytesExact = true;
-  uint64_t hash = 0;
 };
 
 } // namespace inf
