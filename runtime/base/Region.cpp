@@ -9,6 +9,7 @@
 namespace inf {
 namespace {
 
+constexpr uint64_t largeBytes = 4 << 20;             ///< two huge pages, so that little is wasted
 constexpr uint64_t addressSpace = uint64_t{1} << 47; // user half of 48-bit x86-64
 
 } // namespace
@@ -34,6 +35,8 @@ Region::Region(uint64_t bytes, std::string_view what) {
          "cannot get {} bytes for the {}: {}. Use a smaller context or fewer sequences, or raise "
          "the memory limit.",
          bytes, what, errnoText(errno));
+  if (bytes >= largeBytes)
+    madvise(mapped, bytes, MADV_HUGEPAGE); // advice: small pages do as well
   base = static_cast<uint8_t *>(mapped);
   length = bytes;
 }

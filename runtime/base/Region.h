@@ -9,7 +9,8 @@
 namespace inf {
 
 /// An anonymous mapping. Pages cost memory only from their first use, so a table sized for the
-/// worst case costs what is used of it.
+/// worst case costs what is used of it. A large one asks for huge pages: a head's keys lie in
+/// pieces of a few KB, each in small pages of its own.
 class Region {
 public:
   Region() = default;
