@@ -105,7 +105,7 @@ inline constexpr int64_t attentionChunkKeys = 1024;
 ///   values  [blockTokens][headDim]                    [blockTokens / 2][headDim][2 keys]
 struct AttentionArgs {
   const float *q;            ///< [group][headDim]
-  float *out;                ///< [group][headDim], also the accumulator
+  float *out;                ///< [group][headDim]; A until step 3. Not used with partials alone
   const uint8_t *kvBase;     ///< block b starts at kvBase + b * blockBytes
   const int32_t *blockTable; ///< [position / blockTokens] -> block
   int64_t blockBytes;
@@ -113,8 +113,8 @@ struct AttentionArgs {
   int64_t firstKey, lastKey;      ///< inclusive, 0 <= firstKey <= lastKey
   const float *sinks;             ///< [group]
   float scale;
-  uint8_t *partials;
-  int64_t partialCount;
+  uint8_t *partials;    ///< of this row and kv head; null: none
+  int64_t partialCount; ///< 0 or those that join
 };
 
 /// A partial: a line of sixteen floats with m of each head, one with s, then acc [group][headDim],

@@ -126,6 +126,8 @@ LineRead EditedInput::read(const std::string &prompt) {
   shownPrompt = prompt;
   interrupted = false;
   el_resize(editor);
+  // el_gets() would show the prompt first: a Ctrl-D typed as soon as it is seen would be lost.
+  el_set(editor, EL_PREP_TERM, 1);
   int count = 0;
   const char *line = el_gets(editor, &count);
   if (interrupted) {
