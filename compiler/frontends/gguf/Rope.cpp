@@ -60,8 +60,8 @@ RopeDesc importGgufRope(GgufImport &in, bool truncate) {
     in.metadata.refuse(
         in.key("rope.scaling.type"),
         fmt::format("is {}, which is not implemented; expected none, linear or yarn. "
-                    "Use another model, or its checkpoint if config.json says one of "
-                    "those",
+                    "Use the model's checkpoint, where dynamic, llama3 and longrope are known, "
+                    "too, or another model",
                     quoteShort(type)));
   if (rope.type == "yarn")
     mustBe(in, "rope.scale_linear", 1);

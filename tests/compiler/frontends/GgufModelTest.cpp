@@ -302,7 +302,7 @@ TEST(ReadGguf, keysThatWouldChangeTheModelAreReadOrRefusedByName) {
       llamaRefusal([](GgufBuilder &b) { b.text("llama.rope.scaling.type", "longrope"); }),
       testing::AllOf(HasSubstr("\"longrope\", which is not implemented; expected none, linear "
                                "or yarn"),
-                     HasSubstr("Use another model")));
+                     HasSubstr("Use the model's checkpoint")));
   EXPECT_THAT(real("rope.scaling.attn_factor", 2),
               testing::AllOf(HasSubstr("is 2, which is not implemented; expected 1"),
                              HasSubstr("bring-your-own-model.md")));
