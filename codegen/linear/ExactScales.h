@@ -14,7 +14,7 @@
 //
 // What bounds kernels of many rows is vpdpbusd and multiplications, which share their units on
 // Zen 4: 96 and 24 a block for 6 rows and 2 panels, now 96 and 12. Measured: 60 rows take 0.93 of
-// the time, which would be 0.90 without looking at scales and loading origins.
+// the time, which would be 0.91 without looking at scales and loading origins.
 #pragma once
 
 #include "codegen/linear/LinearContext.h"
