@@ -115,6 +115,10 @@ struct AttentionArgs {
   float scale;
   uint8_t *partials;    ///< of this row and kv head; null: none
   int64_t partialCount; ///< 0 or those that join
+  /// Keys that the calling thread goes to next, to be fetched beside this call's last block: where
+  /// their block of this head starts, its values as far behind as here. Null: none. Any address
+  /// will do: nothing depends on it but time.
+  const uint8_t *next;
 };
 
 /// A partial: a line of sixteen floats with m of each head, one with s, then acc [group][headDim],

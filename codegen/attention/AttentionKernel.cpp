@@ -27,7 +27,8 @@
 // since another head's lie behind them.
 //
 // While a step computes, the same step of the next block is fetched, a line for each that is read:
-// a head's keys in a block are a few KB, too short a stream for the hardware to get ahead of.
+// a head's keys in a block are a few KB, too short a stream for the hardware to get ahead of. The
+// last block's next is where the thread goes after this call.
 #include <algorithm>
 #include <optional>
 
@@ -229,22 +230,28 @@ void AttentionGenerator::advance(unsigned tiles) {
   a.L(sameBlock);
 }
 
-/// toNext = bytes from this block to the next, 0 when no key lies there.
+/// toNext = bytes from this block to the next, or to AttentionArgs::next; 0 where neither is.
 void AttentionGenerator::findNextBlock(const Gpr &toNext) {
-  Xbyak::Label none;
+  Xbyak::Label last, done;
   const Gpr current = a.takeGeneral("this block");
+  a.movsxd(current, a.dword[table]);
   a.mov(toNext, position);
   a.or_(toNext, spec.blockTokens - 1);
-  a.sub(toNext, arg(offsetof(AttentionArgs, lastKey)));
-  a.mov(current, 0);
-  a.jge(none);
+  a.cmp(toNext, arg(offsetof(AttentionArgs, lastKey)));
+  a.jge(last);
   a.movsxd(toNext, a.dword[table + 4]);
-  a.movsxd(current, a.dword[table]);
   a.sub(toNext, current);
   a.imul(toNext, arg(offsetof(AttentionArgs, blockBytes)));
-  a.mov(current, toNext);
-  a.L(none);
-  a.mov(toNext, current);
+  a.jmp(done);
+  a.L(last);
+  a.mov(toNext, arg(offsetof(AttentionArgs, next)));
+  a.test(toNext, toNext);
+  a.jz(done);
+  a.imul(current, arg(offsetof(AttentionArgs, blockBytes)));
+  a.add(current, arg(offsetof(AttentionArgs, kvBase)));
+  a.add(current, arg(offsetof(AttentionArgs, keyOffset)));
+  a.sub(toNext, current);
+  a.L(done);
 }
 
 /// The lines of the next block for those that `cursor` goes through in one turn of scores().

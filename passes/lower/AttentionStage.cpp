@@ -34,6 +34,7 @@ public:
     set(e.like(e.f32(), float(op.getScale().convertToDouble())), offsetof(AttentionArgs, scale));
     outputs = e.at(frame.scratch, scratchOf(op, maxRows).outputs);
     slot = e.mul(frame.kvSlot, kv.slotBytes);
+    set(e.null(), offsetof(AttentionArgs, next));
     sinks = op.getSinks() ? frame.weight(op.getSinks()) : Value();
     if (partials.bytes() == 0)
       return emitPairs();
@@ -86,6 +87,18 @@ private:
     });
   }
 
+  /// What this thread goes to behind a unit: that row's unit `following` where it is this thread's.
+  void setNext(Value row, Value position, Value chunks, Value following, Value isMine) {
+    Value head = e.div(following, chunks), chunk = e.rem(following, chunks);
+    Value first = firstKey(position);
+    Value key = e.max(first, e.mul(e.add(chunkOf(first), chunk), e.constI64(attentionChunkKeys)));
+    Value entry = e.mul(e.div(key, e.constI64(kv.blockTokens)), 4);
+    Value block = e.widen(e.load(e.i32(), e.at(tableOf(row), entry)));
+    Value offset = e.add(e.mul(block, kv.blockBytes), keyOffset(head));
+    set(e.b.create<arith::SelectOp>(e.loc, isMine, e.at(view.base, offset), e.null()),
+        offsetof(AttentionArgs, next));
+  }
+
   /// A row's units are its kv heads' chunks; rows may have any number of these.
   void emitChunks(Value chunksOfAllRows) {
     Share mine = frame.share(e.mul(chunksOfAllRows, kv.kvHeads));
@@ -96,6 +109,8 @@ private:
         Value ofRow = e.sub(unit, before);
         Value head = e.div(ofRow, chunks), chunk = e.rem(ofRow, chunks);
         setPair(row, head);
+        setNext(row, position, chunks, e.add(ofRow, 1),
+                e.less(e.add(unit, 1), e.min(mine.end, end)));
         e.ifElse(
             e.equal(chunks, e.constI64(1)), [&] { emitPair(row, head, position); },
             [&] { emitChunk(row, head, position, chunk, chunks); });
@@ -110,13 +125,18 @@ private:
     set(e.at(frame.rowOf(op.getQ(), row), headByte), offsetof(AttentionArgs, q));
     set(rounded() ? outputs : e.at(frame.rowOf(op.getResult(), row), headByte),
         offsetof(AttentionArgs, out));
-    Value tableBytes = e.mul(e.mul(frame.sequence(row), view.tableStride), 4);
-    set(e.at(view.table, tableBytes), offsetof(AttentionArgs, blockTable));
-    Value keys = e.add(slot, e.mul(head, kv.headBytes));
+    set(tableOf(row), offsetof(AttentionArgs, blockTable));
+    Value keys = keyOffset(head);
     set(keys, offsetof(AttentionArgs, keyOffset));
     set(e.add(keys, kv.valueOffset), offsetof(AttentionArgs, valueOffset));
     set(sinks ? e.at(sinks, e.mul(head, group * 4)) : e.null(), offsetof(AttentionArgs, sinks));
   }
+
+  Value tableOf(Value row) {
+    return e.at(view.table, e.mul(e.mul(frame.sequence(row), view.tableStride), 4));
+  }
+
+  Value keyOffset(Value head) { return e.add(slot, e.mul(head, kv.headBytes)); } ///< in a block
 
   void call(Value first, Value last, Value partial, Value partialCount) {
     set(first, offsetof(AttentionArgs, firstKey));
