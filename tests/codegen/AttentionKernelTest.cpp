@@ -248,6 +248,20 @@ TEST_P(AttentionKernel, EveryKeyRangeWorksForEveryKvFormatAndBlockSize) {
     }
 }
 
+TEST_P(AttentionKernel, WhereTheThreadGoesNextChangesNoBitWhateverTheAddress) {
+  AttentionProblem problem(specOf(40, 4));
+  ExecutableKernel kernel(problem.spec);
+  for (KeyRange range : keyRanges) {
+    problem.args.next = nullptr;
+    const std::vector<float> alone = problem.run(kernel, range);
+    for (uintptr_t address : {uintptr_t{8}, reinterpret_cast<uintptr_t>(problem.args.kvBase) + 192,
+                              uintptr_t{0xFFFF'8000'0000'0000}, ~uintptr_t{0}}) {
+      problem.args.next = reinterpret_cast<const uint8_t *>(address);
+      EXPECT_THAT(bitsOf(problem.run(kernel, range)), ElementsAreArray(bitsOf(alone)));
+    }
+  }
+}
+
 TEST_P(AttentionKernel, StaleNanOutsideTheKeyRangeDoesNotLeak) {
   for (KeyRange range : keyRanges) {
     AttentionProblem problem(specOf(40, 4));
