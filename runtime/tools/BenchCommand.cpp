@@ -23,6 +23,7 @@ between the runs. LIST: numbers with commas. MODEL as for infrun.
   -n, --generated-tokens N   tokens decoded, one a step; 0: none (64)
   --context LIST             tokens held before decoding starts (0); in turns
   --batch LIST               sequences decoded together (1)
+  --same-text                those of a batch hold one text: the same experts
   -r, --repeat N             runs counted (3)
   --threads N|sweep          default: physical cores allowed; sweep: 1 to those
   --load MODE                weights: map, copy (into huge pages), auto: copy
@@ -53,6 +54,7 @@ void addOptions(CLI::App &app, BenchOptions &options, BenchFlags &flags) {
   app.add_option("-n,--generated-tokens", options.generatedTokens);
   app.add_option("--context", flags.contexts);
   app.add_option("--batch", flags.batches);
+  app.add_flag("--same-text", options.sameText);
   app.add_option("-r,--repeat", options.repeat);
   app.add_option("--threads", flags.threads);
   app.add_option("--load", options.load);
@@ -183,7 +185,7 @@ BenchReport measureAll(const std::shared_ptr<const Model> &model, const BenchOpt
       fmt::format("{:016x}{:016x}", model->code().build_id[1], model->code().build_id[0]);
   report.load = model->loadTimes();
   report.loadMode = model->loadChoice().mode;
-  report.repeat = options.repeat;
+  report.repeat = options.repeat, report.sameText = options.sameText;
   report.products = productsOf(model->manifest());
   for (const ThreadPlan &plan : planRuns(options))
     report.sweep.push_back(bench.measure(plan));

@@ -131,3 +131,22 @@ TEST(BenchOfExperts, ofSeveralRowsTheDistinctOnesAreCountedAndTheBytesAreExact) 
   EXPECT_GT(bytesAStep(3, 2), bytesAStep(2, 2)) << "three rows read more than one";
   EXPECT_LT(bytesAStep(3, 2), 3 * bytesAStep(2, 2)) << "but share what isn't experts";
 }
+
+TEST(BenchOfExperts, rowsOfOneTextReadTheExpertsOfOneAndKeysOfTheirOwn) {
+  const auto gigabytes = [](const Arguments &more) {
+    Arguments arguments = {"bench", tinyDefault("avx2"), "-p",    "4", "-n", "4", "-r",
+                           "1",     "--no-roof",         "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished finished = infrun(arguments);
+    EXPECT_EQ(finished.code, 0) << finished.err;
+    const auto result = nlohmann::json::parse(finished.out);
+    EXPECT_EQ(result["same_text"], more.size() > 2);
+    const auto &run = result["runs"][1];
+    return run["gb_s"].get<double>() * run["seconds"][0].get<double>();
+  };
+  const double one = gigabytes({"--batch", "1"}), own = gigabytes({"--batch", "8"});
+  const double same = gigabytes({"--batch", "8", "--same-text"});
+  EXPECT_GT(same, one) << "seven rows more of the embedding, of keys and of values";
+  EXPECT_LT(same, 1.1 * one);
+  EXPECT_GT(own, 1.5 * one);
+}

@@ -86,9 +86,13 @@ void addStages(Json &stages, const StageTable &table) {
 } // namespace
 
 std::string benchJson(const BenchReport &report) {
-  Json object = {{"cpu", report.cpu},       {"version", INF_VERSION},
-                 {"model", report.model},   {"build_id", report.buildId},
-                 {"repeat", report.repeat}, {"compute_roof", dotKindName(report.products)},
+  Json object = {{"cpu", report.cpu},
+                 {"version", INF_VERSION},
+                 {"model", report.model},
+                 {"build_id", report.buildId},
+                 {"repeat", report.repeat},
+                 {"compute_roof", dotKindName(report.products)},
+                 {"same_text", report.sameText},
                  {"load", loadJson(report)}};
   object.update(toJson(report.result, report.products));
   if (!report.sweep.empty()) {

@@ -15,6 +15,8 @@ struct BenchOptions {
   uint64_t generatedTokens = 64; ///< 0: no decoding
   std::vector<uint64_t> contexts = {0};
   std::vector<uint64_t> batches = {1};
+  /// Sequences decoded together hold one text: rows of a step choose the same experts.
+  bool sameText = false;
   uint64_t repeat = 3;
   std::optional<unsigned> threads; ///< nullopt: chosen, or the sweep
   bool sweep = false;              ///< every count of threads from 1 to all cores

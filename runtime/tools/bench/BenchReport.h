@@ -31,6 +31,7 @@ struct BenchReport {
   LoadTimes load;
   LoadMode loadMode = LoadMode::Map;
   uint64_t repeat = 0;
+  bool sameText = false;           ///< BenchOptions
   DotKind products = DotKind::F32; ///< what compute is held against
   ThreadResult result;             ///< with the sweep: of the knee
   std::vector<ThreadResult> sweep; ///< ascending threads; empty without

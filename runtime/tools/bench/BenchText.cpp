@@ -106,9 +106,10 @@ std::string benchText(const BenchReport &report) {
   for (const StageTable &table : report.stages)
     text += stageLines(table);
   return text +
-         fmt::format("\nthreads {} ({})\nmedians of {}; TOP/s counts matrices, not attention, "
+         fmt::format("\nthreads {} ({})\n{}medians of {}; TOP/s counts matrices, not attention, "
                      "against {}; peak memory {}\n",
-                     result.plan.threads, result.plan.reason, report.repeat,
+                     result.plan.threads, result.plan.reason,
+                     report.sameText ? "sequences of a batch hold one text; " : "", report.repeat,
                      dotKindName(report.products), report.peakMemory);
 }
 

@@ -65,7 +65,7 @@ Runner::Runner(Session &theSession, const BenchOptions &theOptions, Roof *theRoo
 }
 
 int32_t Runner::tokenAt(uint64_t text, uint64_t position) const {
-  return ids[(position + text * idShift) % idCount];
+  return ids[(position + (options.sameText ? 0 : text * idShift)) % idCount];
 }
 
 /// One step of `rows`, timed, its work added up.

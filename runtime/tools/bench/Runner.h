@@ -83,7 +83,8 @@ private:
               const std::function<void()> &measured);
   void countExperts(std::vector<Lane> &lanes, const std::function<void()> &prepare,
                     const std::function<void()> &measured);
-  /// Sequences of a lane have texts 0, 1, ...: what a lane computes is the same whoever else runs.
+  /// Sequences of a lane have texts 0, 1, ... (BenchOptions::sameText: all that of 0): what a lane
+  /// computes is the same whoever else runs.
   int32_t tokenAt(uint64_t text, uint64_t position) const;
 
   Session &session;
