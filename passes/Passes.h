@@ -7,6 +7,7 @@
 #include "mlir/Pass/Pass.h"
 
 #include "ir/dialect/InfDialect.h"
+#include "passes/StepRows.h"
 
 namespace inf {
 

@@ -111,8 +111,8 @@ def PlanMemory : Pass<"inf-plan-memory", "::inf::ir::ModelOp"> {
     Buffers live from the op that writes them to the last that reads them; those that never live at
     the same time may share bytes. A residual is updated in place.
   }];
-  let options = [Option<"maxRows", "max-rows", "int64_t", "512", "rows one step may have">,
-                 Option<"maxOutputRows", "max-output-rows", "int64_t", "64",
+  let options = [Option<"maxRows", "max-rows", "int64_t", "::inf::defaultMaxRows", "rows one step may have">,
+                 Option<"maxOutputRows", "max-output-rows", "int64_t", "::inf::defaultMaxOutputRows",
                         "rows of one step that may want an output">];
 }
 

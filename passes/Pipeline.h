@@ -7,13 +7,15 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include "passes/StepRows.h"
+
 namespace inf {
 
 struct PipelineOptions {
   std::string quantPolicy = "none"; ///< passes/QuantPolicy.h
   std::string activations = "f32";  ///< of products of block formats: "q8" or "f32"
   std::string target = "avx2";
-  int64_t maxRows = 512, maxOutputRows = 64;
+  int64_t maxRows = defaultMaxRows, maxOutputRows = defaultMaxOutputRows;
 };
 
 struct PipelineStage {

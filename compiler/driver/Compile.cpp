@@ -112,7 +112,7 @@ CompileOptions settledOptions(const CompileOptions &asked) {
          options.activations);
   parseQuantPolicy(options.quantPolicy); // fails with what is wrong, before a model is read
   if (!options.maxOutputRows)
-    options.maxOutputRows = std::min<int64_t>(64, options.maxRows);
+    options.maxOutputRows = std::min(defaultMaxOutputRows, options.maxRows);
   return options;
 }
 

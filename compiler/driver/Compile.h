@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "passes/StepRows.h"
 #include "runtime/format/Payload.h"
 
 namespace inf {
@@ -42,8 +43,8 @@ struct CompileOptions {
   std::string stopAfter;         ///< a stage's name, with EmitAs::Mlir
   std::string saveIrDirectory;   ///< one numbered file per stage that changed something
   std::set<std::string> without; ///< optional stages to leave out
-  int64_t maxRows = 512;
-  int64_t maxOutputRows = 0; ///< 0: 64, or maxRows where that is fewer
+  int64_t maxRows = defaultMaxRows;
+  int64_t maxOutputRows = 0; ///< 0: defaultMaxOutputRows, or maxRows if fewer
   unsigned threads = 1;      ///< for packing weights
   uint64_t maxMemory = 0;    ///< bytes this process may have resident; 0: no limit
   /// Options the user named ("--target"): one that a .mlir input has decided otherwise is refused.
