@@ -33,7 +33,7 @@ Streams what the model says to stdout, one status line to stderr.
   --temperature T    0 always takes the likeliest token (0); --seed N (0)
   --help-sampling    top-k, top-p, penalties, logit bias, DRY, mirostat, ...
   --context N        tokens held at most, up to the model's maximum (4096)
-  --threads N        default: physical cores allowed; decoding: the fewest that do
+  --threads N        default: physical cores allowed; decoding: fewest that do
   --load MODE        weights: map (starts at once), copy (into huge pages), auto
   --numa MODE        auto, off, report: copied weights on their readers' node
   --print-ids        print token ids instead of text

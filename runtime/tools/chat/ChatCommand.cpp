@@ -34,7 +34,7 @@ line, answers to stdout.
   --temperature T    0 always takes the likeliest token (0)
   --top-k K  --top-p P  --min-p P  --seed N      as for `infrun --help`
   --context N        tokens held at most, up to the model's maximum (4096)
-  --threads N        default: physical cores allowed; decoding: the fewest that do
+  --threads N        default: physical cores allowed; decoding: fewest that do
   --load, --numa MODE   how weights come into memory, as for infrun itself
   --verbose          say which threads run and why
   --help             print this
