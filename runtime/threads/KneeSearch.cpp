@@ -12,6 +12,9 @@ constexpr unsigned stepsOfBlock = 4;
 // Fewer threads may cost so much and are still preferred: less than a user sees, and more than the
 // pairs can tell apart within seconds.
 constexpr double nearEnough = 1.01;
+// What was accepted is kept a little longer, or a number at the very edge would come and go, and
+// the search begin anew each time.
+constexpr double stillEnough = 1.02;
 constexpr double clearlySlower = 1.05; // counts twice: beyond the noise of most machines
 // Given up at once, without the block's last step. Not by fewer than three steps: two late ones in
 // a row come often enough to end the search far from the knee.
@@ -177,7 +180,8 @@ void KneeSearch::endPair() {
 KneeSearch::Verdict KneeSearch::judge(double ratio) {
   if (ratio > hopeless && trial.candidate != best)
     return Verdict::GivenUp;
-  trial.score += ratio <= nearEnough ? 1 : ratio <= clearlySlower ? -1 : -2;
+  const double limit = trial.candidate == best ? stillEnough : nearEnough;
+  trial.score += ratio <= limit ? 1 : ratio <= clearlySlower ? -1 : -2;
   if (trial.score >= acceptedScore)
     return Verdict::Accepted;
   return trial.score <= givenUpScore ? Verdict::GivenUp : Verdict::Open;

@@ -13,8 +13,8 @@ struct ThreadComparison {
 };
 
 /// Finds the knee of one kind of step while steps run: the fewest threads with which a step takes
-/// at most 1 % longer than with all. It says with how many threads the next step runs, and is told
-/// what that took. No clock, no thread, no allocation.
+/// at most 1 % longer than with all; they are left when it takes 2 % longer. It says with how many
+/// threads the next step runs, and is told what that took. No clock, no thread, no allocation.
 ///
 ///   threads  64 64 64 64  48 48 48 48  64 64 64 64  48 48 48 48  …      a trial of 48
 ///            \_________ pair ________/
