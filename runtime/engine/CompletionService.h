@@ -110,6 +110,7 @@ struct ServiceMetrics {
   uint64_t promptTokens = 0, cachedTokens = 0, generatedTokens = 0, steps = 0;
   uint64_t kvBytes = 0, kvHeldBytes = 0, kvCachedBytes = 0, prefixLookupTokens = 0,
            prefixHitTokens = 0, evictedBlocks = 0;
+  uint32_t decodeThreads = 0; ///< that generated rows run on; 0: all, or none has run
   LatencyHistogram timeToFirstToken, timeBetweenTokens, requestSeconds, queueSeconds;
 };
 

@@ -145,6 +145,10 @@ void Engine::drain(std::chrono::milliseconds grace) {
 
 ServiceLimits Engine::limits() const { return state->limits; }
 
+std::optional<StepThreadsReport> Engine::decodeThreads() const {
+  return state->metrics.decodeThreads();
+}
+
 ServiceMetrics Engine::metrics() const {
   ServiceMetrics now = state->metrics.read();
   now.refusedFull = state->mailbox.refusedFull();

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/engine/CompletionService.h"
 #include "runtime/engine/EngineOptions.h"
@@ -35,6 +36,8 @@ public:
   void drain(std::chrono::milliseconds grace) override;
   ServiceLimits limits() const override;
   ServiceMetrics metrics() const override;
+  /// Session::decodeThreads(), after the latest step.
+  std::optional<StepThreadsReport> decodeThreads() const;
 
 private:
   struct State;

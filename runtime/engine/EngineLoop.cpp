@@ -255,6 +255,7 @@ void EngineLoop::end(uint64_t id, CompletionEnd why, const std::string &error) {
 
 void EngineLoop::publish(bool ran) {
   metrics.stepped(scheduler.counts(), runner.kv().stats(), ran);
+  metrics.decoded(runner.decodeThreads());
 }
 
 } // namespace inf

@@ -43,6 +43,12 @@ void EngineMetrics::stepped(const SchedulerCounts &counts, const KvCacheStats &k
   now.evictedBlocks = kv.evictedBlocks;
 }
 
+void EngineMetrics::decoded(const std::optional<StepThreadsReport> &found) {
+  std::lock_guard lock(mutex);
+  threads = found;
+  now.decodeThreads = found ? found->threads : 0;
+}
+
 void EngineMetrics::token(double sinceLast) {
   std::lock_guard lock(mutex);
   ++now.generatedTokens;
@@ -78,6 +84,11 @@ void EngineMetrics::ended(const CompletionResult &result, bool started) {
   if (result.firstTokenSeconds > 0)
     add(now.timeToFirstToken, result.firstTokenSeconds);
   add(now.requestSeconds, result.seconds);
+}
+
+std::optional<StepThreadsReport> EngineMetrics::decodeThreads() const {
+  std::lock_guard lock(mutex);
+  return threads;
 }
 
 ServiceMetrics EngineMetrics::read() const {

@@ -19,6 +19,7 @@ struct EngineOptions {
   /// at a time and preempts more.
   uint32_t growthTokens = 64;
   ThreadPlan threads;
+  bool threadsFollowMemory = false; ///< SessionOptions::threadsFollowMemory
 };
 
 } // namespace inf

@@ -16,6 +16,7 @@ SessionOptions sessionOptions(const Model &model, const EngineOptions &options) 
   session.maxSequences = options.sequences;
   session.prefixes = options.prefixes;
   session.threads = options.threads;
+  session.threadsFollowMemory = options.threadsFollowMemory;
   session.kvBytes = options.kvBytes;
   if (options.kvBytes == 0) {
     KvCacheOptions kv;
@@ -55,6 +56,9 @@ public:
     result = session.step(requests);
   }
   std::span<const float> logits(uint32_t output) const override { return result.logits(output); }
+  std::optional<StepThreadsReport> decodeThreads() const override {
+    return session.decodeThreads();
+  }
 
 private:
   Session session;

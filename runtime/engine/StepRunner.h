@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/kv/KvCache.h"
 #include "runtime/scheduler/StepPlan.h"
+#include "runtime/session/StepThreads.h"
 
 namespace inf {
 
@@ -29,6 +31,8 @@ public:
   virtual void run(std::span<const PlannedRow> rows) = 0;
   /// Of the latest step, the i-th row that wanted logits. [vocabulary]; valid until the next step.
   virtual std::span<const float> logits(uint32_t output) const = 0;
+  /// Session::decodeThreads().
+  virtual std::optional<StepThreadsReport> decodeThreads() const { return std::nullopt; }
 };
 
 using MakeRunner = std::function<std::unique_ptr<StepRunner>()>;

@@ -81,6 +81,8 @@ void addService(Text &text, const ServiceMetrics &m) {
   text.one("vllm:generation_tokens_total", "counter", "Tokens generated.", m.generatedTokens);
   text.one("inf:prompt_tokens_cached_total", "counter", "Not computed again.", m.cachedTokens);
   text.one("inf:steps_total", "counter", "Steps of the model.", m.steps);
+  text.one("inf:decode_threads", "gauge", "Found to be enough for decoding; 0: nothing searched.",
+           m.decodeThreads);
   text.one("vllm:prefix_cache_queries_total", "counter", "Tokens looked up.", m.prefixLookupTokens);
   text.one("vllm:prefix_cache_hits_total", "counter", "Tokens found.", m.prefixHitTokens);
   text.one("inf:kv_cache_bytes", "gauge", "Most bytes of keys and values.", m.kvBytes);

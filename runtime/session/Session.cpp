@@ -51,6 +51,13 @@ std::span<const int> cpusToBind(const ThreadPlan &plan) {
   return plan.pin ? std::span<const int>(plan.cpus) : std::span<const int>();
 }
 
+/// Not where fewer threads are another thing than less of the same: with more threads than CPUs the
+/// times say who was waited for, and weights on the node of their reader would be read by others.
+bool mayFollowMemory(const Model &model, const SessionOptions &options) {
+  return options.threadsFollowMemory && options.threads.threads <= options.threads.capacity &&
+         model.nodePlacement().runs.empty();
+}
+
 } // namespace
 
 std::span<const float> StepResult::logits(uint32_t output) const {
@@ -88,7 +95,8 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions &optio
                                  code.hidden_stride, "taps")
                         : Region()),
       chunk(maxRows()), barrierHook(options.barrierHook),
-      pool(options.threads.threads, cpusToBind(options.threads), options.threads.capacity) {
+      pool(options.threads.threads, cpusToBind(options.threads), options.threads.capacity),
+      stepThreads(options.threads.threads, mayFollowMemory(*loaded, options)) {
   for (uint32_t r = 0; r < code.ropes; ++r) {
     ropeRows.push_back(floats(maxRows(), code.rope[r].head_dim, "RoPE rows"));
     ropeBases.push_back(ropeRows.back().as<const float>());
@@ -108,6 +116,13 @@ void Session::requireSequence(uint32_t sequence) const {
   if (sequence >= parts.size())
     fail(ErrorCode::Usage, "sequence {} is unknown: this session has sequences 0 to {}.", sequence,
          parts.size() - 1);
+}
+
+void Session::fixDecodeThreads(std::optional<unsigned> threads) {
+  if (threads && (*threads == 0 || *threads > pool.size()))
+    fail(ErrorCode::Usage, "{} threads to decode on are not possible: expected 1 to {}.", *threads,
+         pool.size());
+  stepThreads.fix(threads);
 }
 
 void Session::requireToken(int32_t token) const {
@@ -210,7 +225,8 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
   step.struct_bytes = sizeof(inf_step);
   step.rows = rowCount;
   step.output_rows = wanted.outputRows;
-  step.threads = pool.size();
+  step.threads = stepThreads.begin(code, loaded->manifest().bytesPerToken,
+                                   {rows.as<const inf_row>(), rowCount});
   step.row = rows.as<inf_row>();
   step.output_row = outputRows.as<int32_t>();
   step.weights = loaded->weights().data();
@@ -235,7 +251,8 @@ void Session::run(uint32_t rowCount, const Wanted &wanted) {
         const Call &c = *static_cast<const Call *>(arg);
         c.model.step(&c.step, thread);
       },
-      &call);
+      &call, step.threads);
+  stepThreads.end();
   if (barrierHook.complete)
     barrierHook.complete(barrierHook.state, step);
 }

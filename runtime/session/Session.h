@@ -13,6 +13,7 @@
 #include "runtime/cpu/ThreadPlan.h"
 #include "runtime/kv/KvCache.h"
 #include "runtime/loader/Model.h"
+#include "runtime/session/StepThreads.h"
 #include "runtime/threads/ThreadPool.h"
 
 namespace inf {
@@ -36,7 +37,11 @@ struct SessionOptions {
   uint32_t checkpointTokens = 1024; ///< KvCacheOptions::checkpointTokens
   EvictionPolicy eviction = EvictionPolicy::CostAware;
   ThreadPlan threads; ///< planThreads(); the default is this thread alone, not bound
-  bool taps = false;  ///< keep the residual stream of every layer (StepResult::tap)
+  /// Steps that wait for memory run on as many of the threads as it takes, found while they run.
+  /// Results don't depend on it. All threads all the same where there are more than can run at a
+  /// time, and where weights lie on the NUMA nodes of their readers.
+  bool threadsFollowMemory = false;
+  bool taps = false; ///< keep the residual stream of every layer (StepResult::tap)
   BarrierHook barrierHook;
 };
 
@@ -136,6 +141,12 @@ public:
   unsigned threads() const { return pool.size(); }
   const Model &model() const { return *loaded; }
   SessionMemory memory() const;
+  /// Steps without prompt rows, up to StepThreads::fewRows, run on so many threads from now on,
+  /// whatever they take; nullopt: as the options say. Fails with Usage for 0 or more than
+  /// threads().
+  void fixDecodeThreads(std::optional<unsigned> threads);
+  /// What threadsFollowMemory has come to; nullopt when it is off or nothing was generated yet.
+  std::optional<StepThreadsReport> decodeThreads() const { return stepThreads.report(); }
   /// The threads of the steps, for measurements between steps.
   ThreadPool &threadPool() { return pool; }
   /// For a scheduler between steps. Its positions are the session's.
@@ -182,6 +193,7 @@ private:
   BarrierHook barrierHook;
   const inf_step *running = nullptr; // for the hook, within run()
   ThreadPool pool;
+  StepThreads stepThreads;
 };
 
 } // namespace inf

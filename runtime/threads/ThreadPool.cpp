@@ -2,7 +2,6 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/cpu/Affinity.h"
-#include "runtime/cpu/ThreadPlan.h"
 
 #include <chrono>
 #include <cstdio>
@@ -25,6 +24,8 @@ constexpr SpinPolicy dedicatedIdle = {.pauses = 64, .nanosecondsMore = 300'000};
 // More threads than CPUs: the thread waited for may need this very CPU. Stay only long enough for
 // one that arrives at the same moment.
 constexpr SpinPolicy crowded = {.pauses = 16, .nanosecondsMore = 0};
+// Left out of a run: the next ones will most likely leave it out too.
+constexpr SpinPolicy leftOut = {.pauses = 0, .nanosecondsMore = 0};
 
 // A stage in which the threads share the work keeps none of them waiting for a millisecond and for
 // longer than it worked, unless the one waited for has lost its CPU to another program. Then
@@ -132,11 +133,28 @@ void ThreadPool::call(const Job &work, unsigned thread) noexcept {
   work.fn(work.arg, thread);
 }
 
+uint32_t ThreadPool::nextRun(unsigned thread, uint32_t last) {
+  Place &place = places[thread];
+  for (;;) {
+    // Before `started`: who comes too late to see the run that wants it here, sees it there.
+    const uint32_t rejoined = place.rejoin.load();
+    const uint32_t now = started.load();
+    if (activeOf(now) > thread && now != last)
+      return now;
+    if (activeOf(now) > thread || now == 0) // 0: there was no run yet
+      started.waitWhile(now, adapt(thread, idleSpin));
+    else {
+      last = now; // or, after as many runs as the number can count, one would look like the last
+      place.rejoin.waitWhile(rejoined, leftOut);
+    }
+  }
+}
+
 void ThreadPool::workerLoop(unsigned thread) {
   nameWorker(thread);
-  // The epoch at birth is 0 and not whatever it is now: a run may already have started.
-  for (uint32_t epoch = 0;; ++epoch) {
-    started.waitWhile(epoch, adapt(thread, idleSpin));
+  // The value at birth is 0 and not whatever it is now: a run may already have started.
+  for (uint32_t last = 0;;) {
+    last = nextRun(thread, last);
     const Job work = job;
     if (work.stop)
       return;
@@ -146,18 +164,30 @@ void ThreadPool::workerLoop(unsigned thread) {
   }
 }
 
-void ThreadPool::run(Function fn, void *arg) {
+/// Those left out before wait at two words, one after the other, so both move.
+void ThreadPool::begin(const Job &next) {
+  const uint32_t before = started.load();
+  const unsigned ranBefore = before == 0 ? threadCount : activeOf(before);
+  job = next;
+  started.moveTo(((before >> activeBits) + 1) << activeBits | next.active);
+  for (unsigned thread = ranBefore; thread < next.active; ++thread)
+    places[thread].rejoin.advance();
+}
+
+void ThreadPool::run(Function fn, void *arg, unsigned active) {
+  if (active == 0 || active > threadCount)
+    fail(ErrorCode::Internal, "a run on {} threads was asked for, expected 1 to the pool's {}",
+         active, threadCount);
   if (running.exchange(true, std::memory_order_acquire))
     fail(ErrorCode::Internal,
          "ThreadPool::run was called during another run, expected one run at a "
          "time; use one pool per caller");
-  job = {fn, arg, false};
+  const Job next = {fn, arg, active, false};
   const uint32_t epoch = finished.load();
-  working.store(threadCount - 1, std::memory_order_relaxed);
-  if (threadCount > 1)
-    started.advance();
-  call({fn, arg, false}, 0);
-  if (threadCount > 1)
+  working.store(active - 1, std::memory_order_relaxed);
+  begin(next);
+  call(next, 0);
+  if (active > 1)
     waitForOthers(0, finished, epoch);
   running.store(false, std::memory_order_release);
 }
@@ -194,10 +224,11 @@ void ThreadPool::waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch) 
 }
 
 void ThreadPool::barrier(unsigned thread) {
-  if (threadCount == 1)
+  const unsigned active = job.active;
+  if (active == 1)
     return;
   const uint32_t epoch = passed.load(); // before arriving: it cannot advance without this thread
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < threadCount) {
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < active) {
     waitForOthers(thread, passed, epoch);
     return;
   }
@@ -211,8 +242,7 @@ void ThreadPool::barrierEntry(void *pool, uint32_t thread) {
 }
 
 void ThreadPool::stopWorkers() {
-  job = {nullptr, nullptr, true};
-  started.advance();
+  begin({nullptr, nullptr, threadCount, true});
   for (std::thread &worker : workers)
     worker.join();
   workers.clear();

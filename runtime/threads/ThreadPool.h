@@ -1,6 +1,7 @@
 // A fixed set of threads that run one function together, with a barrier between its stages.
 #pragma once
 
+#include "runtime/cpu/ThreadPlan.h"
 #include "runtime/threads/WaitWord.h"
 
 #include <atomic>
@@ -16,6 +17,7 @@ namespace inf {
 /// run() and barrier() take no lock and allocate nothing: waiting threads spin for a bounded time,
 /// then sleep in the kernel, so an idle pool costs no CPU and a descheduled thread only delays.
 /// While other programs take CPUs from them, bound threads may run on any of the pool's CPUs.
+/// A run may leave the last threads out; those sleep until a run wants them again.
 class ThreadPool {
 public:
   using Function = void (*)(void *arg, unsigned thread);
@@ -47,10 +49,16 @@ public:
   /// a barrier for ever.
   /// \throws Error Internal when a run is already going on (called from fn or from a second
   /// thread).
-  void run(Function fn, void *arg);
+  void run(Function fn, void *arg) { run(fn, arg, threadCount); }
+
+  /// The same on threads 0 … active - 1 alone. Those left out are woken by none of the runs that
+  /// leave them out but the first, and cost no CPU; the run that wants them again wakes them, which
+  /// takes some microseconds each.
+  /// \throws Error Internal, besides, for an `active` of 0 or more than size().
+  void run(Function fn, void *arg, unsigned active);
 
   /// Waits until every thread of the running fn has called it as often as this one. Every thread
-  /// must call it equally often. Only from within fn.
+  /// that runs fn must call it equally often. Only from within fn.
   void barrier(unsigned thread);
 
   /// barrier() as a C function pointer, `void (*)(void *, uint32_t)`; `pool` is a ThreadPool *.
@@ -64,12 +72,23 @@ private:
   struct Job {
     Function fn = nullptr;
     void *arg = nullptr;
+    unsigned active = 0; ///< threads 0 … active - 1 run it
     bool stop = false;
   };
+
+  /// A value of `started`: the number of the run (low 21 bits of it), and how many threads run it.
+  /// In one word, so that a thread which is left out learns this without looking at `job`, which
+  /// the next run may be writing already.
+  static constexpr unsigned activeBits = 11;
+  static_assert(maxThreads < 1u << activeBits);
+  static unsigned activeOf(uint32_t startedValue) { return startedValue % (1u << activeBits); }
 
   void startWorkers();
   void bindThreads(std::span<const int> cpus);
   void workerLoop(unsigned thread);
+  /// The value of `started` for the next run that includes `thread`. \param last the one before.
+  uint32_t nextRun(unsigned thread, uint32_t last);
+  void begin(const Job &next);
   void call(const Job &work, unsigned thread) noexcept;
   /// Waits for other threads' work; a long wait says that another program has their CPU.
   void waitForOthers(unsigned thread, WaitWord &word, uint32_t epoch);
@@ -86,10 +105,10 @@ private:
   std::vector<int> callerCpus; ///< its mask before binding; empty when not bound
   std::vector<std::thread> workers;
 
-  // Written by the caller before `started` advances, read by the workers after it.
+  // Written by the caller before `started` moves, read after it by the workers that it names.
   alignas(apart) Job job;
   std::atomic<bool> running = false;
-  alignas(apart) WaitWord started;                  ///< advances once a run
+  alignas(apart) WaitWord started;                  ///< moves once a run, see activeOf()
   alignas(apart) std::atomic<uint32_t> working = 0; ///< workers not yet done with the run
   alignas(apart) WaitWord finished;                 ///< advances when `working` reaches 0
   alignas(apart) std::atomic<uint32_t> arrived = 0; ///< threads at the current barrier
@@ -97,8 +116,9 @@ private:
   /// steady_clock's nanoseconds until which nobody spins for long; 0: nothing disturbs us; -1: not
   /// looked at while the pool is made. Written rarely, so that reading it costs nothing.
   alignas(apart) std::atomic<int64_t> disturbedUntil = -1;
-  /// Only its own thread reads and writes it.
+  /// Only its own thread reads and writes it, but for `rejoin`.
   struct alignas(apart) Place {
+    WaitWord rejoin;        ///< advances when a run wants the thread after one that left it out
     bool wanders = false;   ///< among all homes
     uint64_t workBegan = 0; ///< ticks of the CPU's clock when its last wait ended
   };

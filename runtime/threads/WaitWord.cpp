@@ -67,4 +67,10 @@ void WaitWord::advance() {
     futexWakeAll(value);
 }
 
+void WaitWord::moveTo(uint32_t next) {
+  value.store(next, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0)
+    futexWakeAll(value);
+}
+
 } // namespace inf

@@ -27,6 +27,9 @@ public:
 
   /// Moves to the next epoch and wakes every waiter.
   void advance();
+  /// The same to an epoch of the caller's choice, other than the present one. For a single
+  /// advancer.
+  void moveTo(uint32_t next);
 
 private:
   bool spin(uint32_t seen, SpinPolicy policy) const;

@@ -93,12 +93,10 @@ std::shared_ptr<const Model> loadModel(const ModelOptions &options, const Thread
 }
 
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
-                                     const ThreadPlan &plan, bool prefixes) {
-  SessionOptions options;
-  options.prefixes = prefixes;
-  options.context = cappedContext(*model, context);
-  options.threads = plan;
-  return std::make_unique<Session>(std::move(model), options);
+                                     const ThreadPlan &plan, SessionOptions wanted) {
+  wanted.context = cappedContext(*model, context);
+  wanted.threads = plan;
+  return std::make_unique<Session>(std::move(model), wanted);
 }
 
 uint32_t cappedContext(const Model &model, uint64_t wanted) {

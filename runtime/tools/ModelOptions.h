@@ -19,6 +19,9 @@ struct ModelOptions {
   std::string numa = "auto";       ///< copied weights on their readers' node: auto, off, report
   bool verbose = false;            ///< say which threads and why, and how weights were loaded
   CompileFlags compile = {};       ///< for a model that is not compiled yet
+
+  /// For SessionOptions: a number that was given is meant.
+  bool threadsFollowMemory() const { return !threads; }
 };
 
 /// The model's path, --threads and --verbose.
@@ -37,9 +40,9 @@ ThreadPlan chooseThreads(std::optional<unsigned> requested, bool verbose);
 std::shared_ptr<const Model> loadModel(const ModelOptions &options, const ThreadPlan &plan,
                                        bool runsForLong = false);
 
-/// A session of one sequence with `context` tokens; `prefixes`: it keeps what it computed.
+/// A session of one sequence with `context` tokens. `wanted`: all else.
 std::unique_ptr<Session> makeSession(std::shared_ptr<const Model> model, uint64_t context,
-                                     const ThreadPlan &plan, bool prefixes = false);
+                                     const ThreadPlan &plan, SessionOptions wanted = {});
 
 /// `wanted` or the model's largest context, whichever is smaller.
 uint32_t cappedContext(const Model &model, uint64_t wanted);

@@ -11,6 +11,7 @@
 #include "runtime/tools/ModelOptions.h"
 #include "runtime/tools/SamplingFlags.h"
 #include "runtime/tools/StartReport.h"
+#include "runtime/tools/ThreadsReport.h"
 #include "runtime/tools/TokenInput.h"
 #include "runtime/tools/chat/ChatOnce.h"
 
@@ -32,7 +33,7 @@ Streams what the model says to stdout, one status line to stderr.
   --temperature T    0 always takes the likeliest token (0); --seed N (0)
   --help-sampling    top-k, top-p, penalties, logit bias, DRY, mirostat, ...
   --context N        tokens held at most, up to the model's maximum (4096)
-  --threads N        default: physical cores allowed by affinity and quota
+  --threads N        default: physical cores allowed; decoding: fewest that do
   --load MODE        weights: map (starts at once), copy (into huge pages), auto
   --numa MODE        auto, off, report: copied weights on their readers' node
   --print-ids        print token ids instead of text
@@ -150,22 +151,29 @@ int runCommand(Arguments arguments, Output &out) {
                        *options.context, model->code().max_context));
   Interrupts interrupts; // before the session starts threads
   start.sessionBegins();
+  SessionOptions wanted;
+  wanted.threadsFollowMemory = options.model.threadsFollowMemory();
   std::unique_ptr<Session> session =
-      makeSession(model, options.context.value_or(defaultContext), plan);
+      makeSession(model, options.context.value_or(defaultContext), plan, wanted);
   start.sessionMade();
   if (options.model.verbose)
     notice(memoryText(*session));
   if (options.asChat) {
     ChatOnce once = {options.chat, options.generate.sampling, options.generate.maxTokens};
-    notice(chatOnce(*session, once, promptText(options), out, interrupts));
+    const std::string status = chatOnce(*session, once, promptText(options), out, interrupts);
+    if (options.model.verbose)
+      notice(decodeThreadsText(session->decodeThreads()));
+    notice(status);
     return 0;
   }
   Generator generator(*session, 0, options.generate);
   GenerateResult result = generator.generate(prompt, makeSinks(options, *model, out, interrupts));
   if (out.isTerminal() || options.printIds || !model->tokenizer())
     out.write("\n");
-  if (options.model.verbose)
+  if (options.model.verbose) {
     notice(start.timesText(*model, result, isModelSource(options.model.path)));
+    notice(decodeThreadsText(session->decodeThreads()));
+  }
   notice(statusLine(result));
   return 0;
 }

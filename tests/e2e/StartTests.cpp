@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/cpu/SystemRoot.h"
+#include "runtime/cpu/ThreadPlan.h"
 #include "tests/e2e/Models.h"
 #include "tests/runtime/format/TestSupport.h"
 
@@ -142,4 +144,25 @@ TEST(FirstToken, ofASecondStartHasNoPackingInIt) {
   EXPECT_EQ(times.names.at(0), "compile") << "or rather finding it";
   EXPECT_LT(times.sum(), times.whole + 0.4);
   EXPECT_EQ(second.out, first.out);
+}
+
+TEST(DecodeThreads, areFoundAndNamedUnlessTheirNumberWasGiven) {
+  const std::string model = tinyDefault("avx2");
+  const Arguments plain = {model, "--ids=1,2,3", "--max-tokens=1000", "--ignore-eos",
+                           "--print-ids"};
+  Arguments chosen = plain, given = plain;
+  chosen.push_back("--verbose");
+  given.insert(given.end(), {"--verbose", "--threads=1"});
+  const Finished free = infrun(chosen), fixed = infrun(given);
+  ASSERT_EQ(free.code, 0) << free.err;
+  EXPECT_THAT(fixed.err, HasSubstr("decoding on all threads: their number was given"));
+  EXPECT_EQ(free.out, fixed.out);
+  if (planThreads(SystemRoot{}, std::nullopt).threads >= 2) {
+    EXPECT_TRUE(std::regex_search(
+        free.err,
+        std::regex("decoding on [0-9]+ of [0-9]+ threads: more were no faster|decoding on "
+                   "all [0-9]+ threads: [0-9]+ were slower [(][0-9.]+ ms against|decoding "
+                   "on all [0-9]+ threads: [0-9]+ steps were too few")))
+        << free.err;
+  }
 }

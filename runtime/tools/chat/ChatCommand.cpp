@@ -12,6 +12,7 @@
 #include "runtime/tools/Commands.h"
 #include "runtime/tools/Interrupts.h"
 #include "runtime/tools/ModelOptions.h"
+#include "runtime/tools/ThreadsReport.h"
 #include "runtime/tools/chat/ChatOptions.h"
 #include "runtime/tools/chat/Dialogue.h"
 #include "runtime/tools/chat/EditedInput.h"
@@ -33,7 +34,7 @@ line, answers to stdout.
   --temperature T    0 always takes the likeliest token (0)
   --top-k K  --top-p P  --min-p P  --seed N      as for `infrun --help`
   --context N        tokens held at most, up to the model's maximum (4096)
-  --threads N        default: physical cores allowed by affinity and quota
+  --threads N        default: physical cores allowed; decoding: fewest that do
   --load, --numa MODE   how weights come into memory, as for infrun itself
   --verbose          say which threads run and why
   --help             print this
@@ -91,7 +92,10 @@ int chatCommand(Arguments arguments, Output &out) {
   std::shared_ptr<const Model> model = loadModel(options.model, plan);
   std::unique_ptr<const ChatFormat> format = chatFormat(*model, options.chat);
   Interrupts interrupts; // before the session starts threads
-  std::unique_ptr<Session> session = makeSession(model, options.context, plan, true);
+  SessionOptions kept;
+  kept.prefixes = true;
+  kept.threadsFollowMemory = options.model.threadsFollowMemory();
+  std::unique_ptr<Session> session = makeSession(model, options.context, plan, kept);
   SessionAnswers answers(*session, options.sampling);
   Conversation conversation(*format, answers, wanted);
 
@@ -106,6 +110,8 @@ int chatCommand(Arguments arguments, Output &out) {
                           visibleControls(model->manifest().modelName), format->name()));
   Dialogue(conversation, *input, out, interrupts, {interactive, options.hideReasoning}, interactive)
       .run();
+  if (options.model.verbose)
+    notice(decodeThreadsText(session->decodeThreads()));
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/engine/Engine.h"
 #include "runtime/server/ApiServer.h"
 #include "runtime/tools/Commands.h"
+#include "runtime/tools/ThreadsReport.h"
 #include "runtime/tools/serve/DescriptorLimit.h"
 #include "runtime/tools/serve/LogWriter.h"
 #include "runtime/tools/serve/ServeLog.h"
@@ -65,6 +66,7 @@ EngineOptions engineOptions(const ServeOptions &options, const ThreadPlan &plan,
   engine.stepTokens = options.stepTokens;
   engine.paceFactor = options.pace;
   engine.threads = plan;
+  engine.threadsFollowMemory = options.model.threadsFollowMemory();
   return engine;
 }
 
@@ -117,6 +119,8 @@ int serveCommand(Arguments arguments, Output &out) {
   serve(ServedModel{options.name.empty() ? name : options.name, buildIdOf(*model),
                     std::time(nullptr), tokenizer, format.get(), engine},
         options, signals);
+  if (options.model.verbose)
+    notice(decodeThreadsText(engine.decodeThreads()));
   return 0;
 }
 

@@ -323,3 +323,23 @@ TEST_F(EngineOfFakeModel, manyThreadsSubmitAndCancel) {
     thread.join();
   expectNothingHeld();
 }
+
+TEST_F(EngineOfFakeModel, threadsFollowTheMemoryOnlyWhenAskedToAndNoTokenDoes) {
+  options.threads.threads = options.threads.capacity = 2;
+  for (bool follow : {false, true}) {
+    options.threadsFollowMemory = follow;
+    open();
+    EXPECT_FALSE(engine->decodeThreads()) << "nothing was decoded yet";
+    CompletionRequest one = request(20, 3, 200);
+    Running running = submit(one);
+    running.sink->wait();
+    EXPECT_EQ(running.sink->tokens(), expected(one, 200));
+    const std::optional<StepThreadsReport> found = engine->decodeThreads();
+    ASSERT_EQ(found.has_value(), follow);
+    EXPECT_EQ(engine->metrics().decodeThreads, follow ? found->threads : 0u);
+    if (follow) {
+      EXPECT_EQ(found->all, 2u);
+      EXPECT_EQ(found->steps, 199u);
+    }
+  }
+}

@@ -34,3 +34,21 @@ TEST(Allocation, aStepAllocatesNothingWhateverItsRowsAndThreads) {
   delete probe;
   EXPECT_EQ(allocationCount() != before, allocationsAreCounted()) << "the counter counts";
 }
+
+TEST(Allocation, theSearchForTheNumberOfThreadsAllocatesNothing) {
+  SessionOptions options;
+  options.threads.threads = options.threads.capacity = 3;
+  options.threadsFollowMemory = true;
+  Session session(loadFakeModel(), options);
+  RowRequest row = {1, 0, INF_ROW_GENERATED, INF_OUTPUT_LOGITS};
+  session.step({&row, 1});
+  uint64_t before = allocationCount();
+  for (int i = 0; i < 1000; ++i)
+    session.step({&row, 1});
+  for (unsigned i = 0; i < 100; ++i) {
+    session.fixDecodeThreads(1 + i % 3);
+    session.step({&row, 1});
+  }
+  EXPECT_EQ(allocationCount() - before, 0u);
+  EXPECT_EQ(session.decodeThreads()->steps, 1001u) << "the search was on";
+}

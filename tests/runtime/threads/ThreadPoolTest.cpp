@@ -8,8 +8,10 @@
 
 #include <chrono>
 #include <numeric>
+#include <random>
 
 #include <pthread.h>
+#include <time.h>
 
 namespace inf {
 namespace {
@@ -18,8 +20,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// run() with a lambda: the tests' convenience, kept out of the library.
+template <typename Body> void runBody(ThreadPool &pool, Body body, unsigned active) {
+  pool.run([](void *arg, unsigned thread) { (*static_cast<Body *>(arg))(thread); }, &body, active);
+}
 template <typename Body> void runBody(ThreadPool &pool, Body body) {
-  pool.run([](void *arg, unsigned thread) { (*static_cast<Body *>(arg))(thread); }, &body);
+  runBody(pool, body, pool.size());
 }
 
 class Sizes : public testing::TestWithParam<unsigned> {};
@@ -155,6 +160,103 @@ TEST(ThreadPool, RunAndBarrierDoNotAllocate) {
     pool.run(body, &pool);
   EXPECT_EQ(test::allocationCount(), before);
   EXPECT_GT(before, 0u) << "the counter is not linked in";
+}
+
+/// What the thread has computed since it began, in nanoseconds.
+int64_t cpuTime(pthread_t thread) {
+  clockid_t clock = 0;
+  timespec time = {};
+  EXPECT_EQ(pthread_getcpuclockid(thread, &clock), 0);
+  EXPECT_EQ(clock_gettime(clock, &time), 0);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+class ActiveThreads : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(PoolSizes, ActiveThreads, testing::Values(1, 2, 3, 5, 16));
+
+TEST_P(ActiveThreads, AnyNumberRunsInAnyOrderAndItsBarriersCountThemAlone) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  ThreadPool pool(GetParam());
+  std::vector<int> calls(GetParam()), expected(GetParam()), cells(GetParam());
+  std::atomic<int> wrong = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const unsigned active = 1 + static_cast<unsigned>(random() % GetParam());
+    for (unsigned thread = 0; thread < active; ++thread)
+      ++expected[thread];
+    const auto body = [&](unsigned thread) { // plain ints: a thread too many is a data race
+      ++calls[thread];
+      for (int stage = 0; stage < 3; ++stage) {
+        cells[thread] = stage;
+        pool.barrier(thread);
+        wrong += cells[(thread + 1) % active] != stage;
+        pool.barrier(thread);
+      }
+    };
+    runBody(pool, body, active);
+    ASSERT_EQ(calls, expected) << "round " << round << ", " << active << " active";
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(ActiveThreads, EveryNumberFollowsEveryOther) {
+  ThreadPool pool(GetParam());
+  std::atomic<unsigned> calls = 0;
+  const auto body = [](void *arg, unsigned) { ++*static_cast<std::atomic<unsigned> *>(arg); };
+  for (unsigned first = 1; first <= GetParam(); ++first)
+    for (unsigned second = 1; second <= GetParam(); ++second) {
+      calls = 0;
+      pool.run(body, &calls, first);
+      ASSERT_EQ(calls, first);
+      pool.run(body, &calls, second);
+      ASSERT_EQ(calls, first + second);
+    }
+}
+
+TEST(ThreadPool, ThreadsThatAreLeftOutUseNoCpu) {
+  ThreadPool pool(4);
+  std::vector<pthread_t> threads(4);
+  runBody(pool, [&](unsigned thread) { threads[thread] = pthread_self(); });
+  const auto nothing = [](void *, unsigned) {};
+  pool.run(nothing, nullptr, 2);
+  std::this_thread::sleep_for(milliseconds(50)); // all have heard that they are left out
+  const int64_t before[] = {cpuTime(threads[1]), cpuTime(threads[2]), cpuTime(threads[3])};
+  for (int i = 0; i < 20'000; ++i)
+    pool.run(nothing, nullptr, 2);
+  EXPECT_GT(cpuTime(threads[1]), before[0]) << "the clock counts";
+  EXPECT_EQ(cpuTime(threads[2]), before[1]);
+  EXPECT_EQ(cpuTime(threads[3]), before[2]);
+}
+
+TEST(ThreadPool, PoolsEndWhileSomeThreadsAreLeftOut) {
+  for (unsigned i = 0; i < 200; ++i) {
+    ThreadPool pool(5);
+    pool.run([](void *, unsigned) {}, nullptr, 1 + i % 5);
+    if (i % 3 == 0)
+      pool.run([](void *, unsigned) {}, nullptr, 1 + i % 4);
+    if (i % 7 == 0)
+      std::this_thread::sleep_for(milliseconds(2)); // asleep, and not on their way
+  }
+}
+
+TEST(ThreadPool, ARunOnNoThreadOrOnMoreThanThereAreIsRefused) {
+  ThreadPool pool(2);
+  for (const unsigned active : {0u, 3u, 4294967295u})
+    EXPECT_THROW(pool.run([](void *, unsigned) {}, nullptr, active), Error) << active;
+  runBody(pool, [](unsigned) {}); // and the pool still works
+}
+
+TEST(ThreadPool, ChangingTheNumberDoesNotAllocate) {
+  ThreadPool pool(4);
+  const auto body = [](void *arg, unsigned thread) {
+    static_cast<ThreadPool *>(arg)->barrier(thread);
+  };
+  pool.run(body, &pool);
+  const size_t before = test::allocationCount();
+  for (unsigned i = 0; i < 400; ++i)
+    pool.run(body, &pool, 1 + i * 7 % 4);
+  EXPECT_EQ(test::allocationCount(), before);
 }
 
 TEST(ThreadPool, TwoHundredPoolsComeAndGo) {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cpu/SystemRoot.h"
+#include "runtime/cpu/ThreadPlan.h"
 #include "runtime/session/Traffic.h"
 #include "tests/runtime/session/FakeModel.h"
 #include "tests/runtime/session/fake_model.h"
@@ -16,6 +18,7 @@ using namespace inf;
 using namespace inf::test;
 using testing::AllOf;
 using testing::AnyOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -152,6 +155,35 @@ TEST_F(Run, theThreadsAreExplainedOnlyWhenAsked) {
   EXPECT_THAT(run({"--prompt", "a", "--max-tokens", "1"}).err, Not(HasSubstr(" threads: ")));
   EXPECT_THAT(run({"--prompt", "a", "--max-tokens", "1", "--verbose"}).err,
               HasSubstr(" threads: "));
+}
+
+TEST_F(Run, theThreadsOfDecodingAreNamedOnlyWhenAsked) {
+  const std::vector<std::string> some = {"--ids", "1,2,3", "--max-tokens", "20"};
+  EXPECT_THAT(run(some).err, Not(HasSubstr("decoding on")));
+  std::vector<std::string> verbose = some;
+  verbose.push_back("--verbose");
+  const unsigned threads = planThreads(SystemRoot{}, std::nullopt).threads;
+  EXPECT_THAT(run(verbose).err,
+              HasSubstr(threads == 1 ? std::string("decoding on all threads: their number")
+                                     : fmt::format("decoding on all {} threads: 19 steps were too "
+                                                   "few to try fewer",
+                                                   threads)));
+  verbose.insert(verbose.end(), {"--threads", "2"});
+  EXPECT_THAT(run(verbose).err, HasSubstr("decoding on all threads: their number was given"));
+}
+
+TEST_F(Run, aLongAnswerSaysHowManyThreadsWereEnough) {
+  if (planThreads(SystemRoot{}, std::nullopt).threads < 2)
+    GTEST_SKIP() << "needs two CPUs";
+  const std::vector<std::string> many = {"--ids", "1,2,3", "--print-ids", "--max-tokens", "1500"};
+  std::vector<std::string> verbose = many;
+  verbose.push_back("--verbose");
+  const Finished found = run(verbose);
+  EXPECT_THAT(found.err, ContainsRegex("decoding on (all )?[0-9]+ (of [0-9]+ )?threads: "));
+  EXPECT_THAT(found.err, Not(HasSubstr("their number was given")));
+  std::vector<std::string> fixed = many;
+  fixed.insert(fixed.end(), {"--threads", "1"});
+  EXPECT_EQ(found.out, run(fixed).out) << "and the tokens don't depend on it";
 }
 
 TEST_F(Run, timeAndMemoryAreSplitOnlyWhenAsked) {
