@@ -111,14 +111,20 @@ TEST(Metrics, CountWhatHappened) {
   TestServer server;
   server.json("/v1/completions", plainRequest);
   server.get("/nowhere/at/all");
-  const ClientResponse response = server.get("/metrics");
+  ClientResponse response = server.get("/metrics");
   EXPECT_EQ(response.status, 200u);
   EXPECT_EQ(response.field("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   const auto has = [&](const std::string &line) {
     return response.body.find("\n" + line + "\n") != std::string::npos;
   };
-  EXPECT_TRUE(has("vllm:request_success_total{model_name=\"tiny\",finished_reason=\"stop\"} 1"))
-      << response.body;
+  const std::string ended =
+      "vllm:request_success_total{model_name=\"tiny\",finished_reason=\"stop\"} 1";
+  // An answer may reach its reader before its end is counted.
+  for (int i = 0; i < 1000 && !has(ended); ++i) {
+    std::this_thread::sleep_for(milliseconds(1));
+    response = server.get("/metrics");
+  }
+  EXPECT_TRUE(has(ended)) << response.body;
   const size_t tokens = server.format.ids("ok<|return|>").size();
   EXPECT_TRUE(has("vllm:generation_tokens_total{model_name=\"tiny\"} " + std::to_string(tokens)));
   EXPECT_TRUE(has("inf:http_requests_total{model_name=\"tiny\",path=\"/v1/completions\","
