@@ -64,9 +64,9 @@ public:
 
 private:
   double disturbance() {
-    std::normal_distribution<double> noise(1, machine.noise);
+    std::normal_distribution<double> normal; // one of width 0, without noise, would be undefined
     std::uniform_real_distribution<double> uniform;
-    const double factor = std::max(0.5, noise(random));
+    const double factor = std::max(0.5, 1 + machine.noise * normal(random));
     return uniform(random) < machine.late ? factor * (1 + 2 * uniform(random)) : factor;
   }
 
