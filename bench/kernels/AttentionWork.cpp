@@ -24,8 +24,8 @@ class AttentionWork : public Work {
 public:
   AttentionWork(const KernelSpec &kernelSpec, Source source, const Machine &machine)
       : spec(kernelSpec), kernel(kernelSpec),
-        shape(source == Source::Memory ? memoryShape : cacheShape),
         headBytes(weightBytes(spec.kv, uint64_t{spec.blockTokens} * spec.headDim)),
+        shape(source == Source::Memory ? shapeWithin(machine.memory.share(0).size()) : cacheShape),
         blockBytes(2 * shape.layers * shape.kvHeads * headBytes), threads(machine.pool.size()),
         keys(keysOf(source, machine)), table(keys / spec.blockTokens),
         queries(uint64_t{spec.group} * spec.headDim, 0.01f), sinks(spec.group, 0.5f) {
@@ -69,6 +69,12 @@ public:
 private:
   static constexpr uint64_t partialAlignment = 64;
 
+  /// Of as many layers as a thread's share of memory holds.
+  CacheShape shapeWithin(uint64_t share) const {
+    const uint64_t layerBytes = memoryKeys / spec.blockTokens * 2 * memoryShape.kvHeads * headBytes;
+    return {std::clamp(share / layerBytes, uint64_t{1}, memoryShape.layers), memoryShape.kvHeads};
+  }
+
   /// As many as memory holds, at most memoryKeys.
   uint64_t keysOf(Source source, const Machine &machine) const {
     if (source == Source::Cache)
@@ -97,12 +103,13 @@ private:
     kernel(args);
   }
 
-  /// Where the call after that of `chunk` begins: the head's next chunk, or the next head.
+  /// Where the call after that of `chunk` begins: the head's next chunk, or the layer's next head.
   const uint8_t *placeAfter(const AttentionArgs &args, uint64_t chunk, unsigned thread) const {
     if (chunk + 1 < chunks())
       return memory[thread] + args.keyOffset +
              (chunk + 1) * attentionChunkKeys / spec.blockTokens * blockBytes;
-    return shape.kvHeads == 1 ? nullptr : memory[thread] + args.keyOffset + headBytes;
+    const uint64_t head = static_cast<uint64_t>(args.keyOffset) / headBytes;
+    return (head + 1) % shape.kvHeads == 0 ? nullptr : memory[thread] + args.keyOffset + headBytes;
   }
 
   static uint8_t *alignUp(uint8_t *at) {
@@ -112,9 +119,9 @@ private:
 
   const KernelSpec spec;
   const test::ExecutableKernel kernel;
+  const uint64_t headBytes; ///< a head's keys in a block
   const CacheShape shape;
-  const uint64_t headBytes, blockBytes, threads; ///< headBytes: a head's keys in a block
-  const uint64_t keys;
+  const uint64_t blockBytes, threads, keys;
   std::vector<int32_t> table;
   const std::vector<float> queries, sinks;
   std::vector<const uint8_t *> memory;        ///< [threads]

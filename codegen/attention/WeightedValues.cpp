@@ -66,8 +66,7 @@ void WeightedValues::addValue(const OuterProduct &product, HeadRange range, cons
 /// A line of values, of one key or of a pair, has four bytes a dimension. Pairs of p in bf16 take
 /// half a line, so two tiles' share one (codegen/attention/Softmax.h).
 void WeightedValues::whole(HeadRange range) {
-  const Gpr cursor = a.takeGeneral("value cursor"),
-            p = a.takeGeneral("context.frame, some tiles on");
+  const Gpr cursor = a.takeGeneral("value cursor"), p = a.takeGeneral("frame, some tiles on");
   const Gpr tile = a.takeGeneral("tile's line"), toNext = a.takeGeneral("to the next block");
   const OuterProduct product(a, lanes, context.spec);
   const bool fetch = range.first == 0;
