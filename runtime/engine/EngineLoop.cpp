@@ -91,6 +91,7 @@ void EngineLoop::step() {
   if (actives.empty())
     return;
   const StepPlan &plan = scheduler.plan(clock.now());
+  publish(false); // a first step may take long; its requests count as running meanwhile
   for (uint64_t id : plan.stuck)
     end(id, CompletionEnd::Error, "there is no memory for the next token's keys and values.");
   if (plan.rows.empty() || !runPlanned(plan))

@@ -135,6 +135,16 @@ TEST_F(EngineOfFakeModel, aFullQueueRefusesAtOnce) {
   EXPECT_EQ(second.sink->wait().end, CompletionEnd::Length);
 }
 
+TEST_F(EngineOfFakeModel, aRequestCountsAsRunningBeforeItsFirstTokenIsHeardOf) {
+  open();
+  std::atomic<uint32_t> seen = 0;
+  submit(request(3, 1, 1), [&](size_t) {
+    seen = engine->metrics().running;
+    return TokenVerdict{};
+  }).sink->wait();
+  EXPECT_EQ(seen, 1u);
+}
+
 TEST_F(EngineOfFakeModel, aCancelledRequestEndsAndItsSlotServesTheNext) {
   options.sequences = 1;
   options.context = 4096;
