@@ -110,14 +110,7 @@ public:
     if (options.roof)
       roof.emplace(session.threadPool(), ByteSpans{model->weights()});
     Runner runner(session, options, roof ? &*roof : nullptr, nullptr);
-    for (uint64_t tokens : options.promptTokens)
-      result.runs.push_back(runner.prefill(tokens));
-    std::vector<std::vector<BenchRun>> decoded; // [batches][contexts]
-    for (uint64_t batch : batches())
-      decoded.push_back(runner.decode(options.contexts, batch));
-    for (size_t context = 0; context < options.contexts.size(); ++context)
-      for (std::vector<BenchRun> &ofBatch : decoded)
-        result.runs.push_back(std::move(ofBatch[context]));
+    result.runs = allRuns(runner);
     if (roof)
       result.roof = roof->report();
     return result;
@@ -129,16 +122,11 @@ public:
     Session session(model, sessionOptions(plan, timer.hook()));
     Runner runner(session, options, nullptr, &timer);
     std::vector<StageTable> tables;
-    const auto add = [&](const BenchRun &run) {
+    for (const BenchRun &run : allRuns(runner)) {
       const uint64_t tokens = run.tokens * run.batch * run.seconds.size();
       tables.push_back({run.kind, run.tokens, run.context, run.batch,
-                        stageRows(timer.times(), model->manifest().stages, timer.steps(), tokens)});
-    };
-    for (uint64_t tokens : options.promptTokens)
-      add(runner.prefill(tokens));
-    for (const uint64_t &context : options.contexts)
-      for (uint64_t batch : batches())
-        add(runner.decode({&context, 1}, batch)[0]);
+                        stageRows(run.stages, model->manifest().stages, tokens)});
+    }
     return tables;
   }
 
@@ -148,6 +136,20 @@ private:
     all.threads = plan;
     all.barrierHook = hook;
     return all;
+  }
+
+  /// What the options ask for; contexts take turns.
+  std::vector<BenchRun> allRuns(Runner &runner) const {
+    std::vector<BenchRun> runs;
+    for (uint64_t tokens : options.promptTokens)
+      runs.push_back(runner.prefill(tokens));
+    std::vector<std::vector<BenchRun>> decoded; // [batches][contexts]
+    for (uint64_t batch : batches())
+      decoded.push_back(runner.decode(options.contexts, batch));
+    for (size_t context = 0; context < options.contexts.size(); ++context)
+      for (std::vector<BenchRun> &ofBatch : decoded)
+        runs.push_back(std::move(ofBatch[context]));
+    return runs;
   }
 
   /// None when nothing is to be decoded.

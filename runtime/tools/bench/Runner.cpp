@@ -69,18 +69,19 @@ int32_t Runner::tokenAt(uint64_t text, uint64_t position) const {
 }
 
 /// One step of `rows`, timed, its work added up.
-void Runner::step(Tally &tally, std::span<const RowRequest> requests, uint64_t bytesOfKv) {
+void Runner::step(Lane &lane, std::span<const RowRequest> requests, uint64_t bytesOfKv) {
   StepRows shape = {requests.size(), 0};
   for (const RowRequest &row : requests)
     shape.outputs += row.output != INF_OUTPUT_NONE;
   if (timer)
-    timer->begin();
+    timer->begin(lane.run.stages);
   const Clock::time_point start = Clock::now();
   const StepResult result = session.step(requests);
-  tally.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  lane.tally.seconds += std::chrono::duration<double>(Clock::now() - start).count();
   if (timer)
     timer->end();
 
+  Tally &tally = lane.tally;
   const WeightTraffic bound = weightTraffic(work, shape);
   const WeightTraffic traffic = counting ? weightTraffic(work, shape, experts->take()) : bound;
   tally.unread += bound.bytes - std::min(bound.bytes, traffic.bytes);
@@ -92,7 +93,7 @@ void Runner::step(Tally &tally, std::span<const RowRequest> requests, uint64_t b
     tally.hash = logitsHash(result.logits(result.outputRows - 1));
 }
 
-void Runner::runPrompt(Tally &tally, uint64_t sequence, uint64_t text, uint64_t tokens) {
+void Runner::runPrompt(Lane &lane, uint64_t sequence, uint64_t text, uint64_t tokens) {
   const auto number = static_cast<uint32_t>(sequence);
   session.reset(number);
   for (uint64_t done = 0; done < tokens;) {
@@ -102,7 +103,7 @@ void Runner::runPrompt(Tally &tally, uint64_t sequence, uint64_t text, uint64_t 
       rows.push_back(
           {tokenAt(text, done + i), number, INF_ROW_PROMPT,
            done + i + 1 == tokens ? uint8_t{INF_OUTPUT_LOGITS} : uint8_t{INF_OUTPUT_NONE}});
-    step(tally, rows, kvBytesOfStep(session.model().code(), done, count));
+    step(lane, rows, kvBytesOfStep(session.model().code(), done, count));
     done += count;
   }
 }
@@ -117,7 +118,7 @@ void Runner::decodeStep(Lane &lane) {
     rows.push_back({tokenAt(i, position), number, INF_ROW_GENERATED, INF_OUTPUT_LOGITS});
     bytesOfKv += kvBytesOfStep(session.model().code(), position, 1);
   }
-  step(lane.tally, rows, bytesOfKv);
+  step(lane, rows, bytesOfKv);
 }
 
 void Runner::decodeSteps(std::vector<Lane> &lanes, uint64_t steps) {
@@ -128,7 +129,7 @@ void Runner::decodeSteps(std::vector<Lane> &lanes, uint64_t steps) {
 
 void Runner::fill(Lane &lane, uint64_t context) {
   for (uint64_t i = 0; i < lane.run.batch; ++i)
-    runPrompt(lane.tally, lane.firstSequence + i, i, context);
+    runPrompt(lane, lane.firstSequence + i, i, context);
 }
 
 /// A sample for the repeat before it and for the one behind it.
@@ -147,8 +148,8 @@ void Runner::sampleRoof(std::vector<Lane> &lanes) {
 
 void Runner::repeat(std::vector<Lane> &lanes, const std::function<void()> &prepare,
                     const std::function<void()> &measured) {
-  if (timer)
-    timer->clear();
+  for (Lane &lane : lanes)
+    lane.run.stages.clear();
   for (uint64_t i = 0; i < options.repeat; ++i) {
     prepare();
     sampleRoof(lanes);
@@ -194,7 +195,7 @@ void Runner::countExperts(std::vector<Lane> &lanes, const std::function<void()> 
 BenchRun Runner::prefill(uint64_t tokens) {
   std::vector<Lane> lanes(1);
   lanes[0].run.tokens = tokens;
-  auto run = [&] { runPrompt(lanes[0].tally, 0, 0, tokens); };
+  auto run = [&] { runPrompt(lanes[0], 0, 0, tokens); };
   run();
   repeat(
       lanes, [] {}, run);

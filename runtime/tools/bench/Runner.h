@@ -32,6 +32,7 @@ struct BenchRun {
   bool bytesExact = true;       ///< false: an upper bound (ModelWork.h)
   std::optional<uint64_t> macs; ///< of a repeat
   uint64_t hash = 0;            ///< of the last step's logits
+  StageSums stages;             ///< of the repeats' steps, with a timer
 
   double tokensPerSecond() const; ///< medians over the repeats; all sequences together
   double bytesPerSecond() const;
@@ -73,10 +74,10 @@ private:
 
   void fill(Lane &lane, uint64_t context);
   /// A sequence anew: as many rows a step as the plan holds; only the last wants logits.
-  void runPrompt(Tally &tally, uint64_t sequence, uint64_t text, uint64_t tokens);
+  void runPrompt(Lane &lane, uint64_t sequence, uint64_t text, uint64_t tokens);
   void decodeSteps(std::vector<Lane> &lanes, uint64_t steps);
   void decodeStep(Lane &lane);
-  void step(Tally &tally, std::span<const RowRequest> rows, uint64_t bytesOfKv);
+  void step(Lane &lane, std::span<const RowRequest> rows, uint64_t bytesOfKv);
   void sampleRoof(std::vector<Lane> &lanes);
   /// options.repeat times: what isn't timed, a sample of the roof, what is.
   void repeat(std::vector<Lane> &lanes, const std::function<void()> &prepare,

@@ -25,49 +25,51 @@ StageRow &rowNamed(std::vector<StageRow> &rows, const std::string &name) {
 
 } // namespace
 
-StageTimer::StageTimer(size_t stages) : sums(std::max<size_t>(stages, 1)) {}
+std::vector<StageTime> StageSums::times() const {
+  return {sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(used)};
+}
+
+void StageSums::clear() {
+  std::fill(sums.begin(), sums.end(), StageTime());
+  used = 0;
+  steps = 0;
+}
 
 BarrierHook StageTimer::hook() {
   return {this, [](void *self) { static_cast<StageTimer *>(self)->arrive(); },
           [](void *self) { static_cast<StageTimer *>(self)->leave(); }};
 }
 
-void StageTimer::begin() {
+void StageTimer::begin(StageSums &sums) {
+  into = &sums;
   at = 0;
   last = Clock::now();
 }
 
 void StageTimer::arrive() {
   const Clock::time_point now = Clock::now();
-  sums[at].seconds += secondsBetween(last, now);
+  into->sums[at].seconds += secondsBetween(last, now);
   last = now;
 }
 
 void StageTimer::leave() {
   const Clock::time_point now = Clock::now();
-  sums[at].waitSeconds += secondsBetween(last, now);
+  into->sums[at].waitSeconds += secondsBetween(last, now);
   last = now;
-  at = std::min(at + 1, sums.size() - 1);
+  at = std::min(at + 1, into->sums.size() - 1);
 }
 
 void StageTimer::end() {
   arrive();
-  used = std::max(used, at + 1);
-  ++stepCount;
+  into->used = std::max(into->used, at + 1);
+  ++into->steps;
+  into = &nobody;
+  at = 0;
 }
 
-std::vector<StageTime> StageTimer::times() const {
-  return {sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(used)};
-}
-
-void StageTimer::clear() {
-  std::fill(sums.begin(), sums.end(), StageTime());
-  used = 0;
-  stepCount = 0;
-}
-
-std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
-                                const std::vector<Stage> &names, uint64_t steps, uint64_t tokens) {
+std::vector<StageRow> stageRows(const StageSums &sums, const std::vector<Stage> &names,
+                                uint64_t tokens) {
+  const std::vector<StageTime> times = sums.times();
   if (!names.empty() && names.size() != times.size())
     fail(ErrorCode::BadInput,
          "the model names {} stages, but its step had {}. Compile the model again.", names.size(),
@@ -82,7 +84,7 @@ std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
     total += times[i].seconds + times[i].waitSeconds;
   }
   for (StageRow &row : rows) {
-    row.callsPerToken = tokens == 0 ? 0 : double(row.stages * steps) / double(tokens);
+    row.callsPerToken = tokens == 0 ? 0 : double(row.stages * sums.steps) / double(tokens);
     row.share = total > 0 ? (row.seconds + row.waitSeconds) / total : 0;
   }
   return rows;

@@ -18,24 +18,30 @@ struct StageTime {
   double waitSeconds = 0; ///< of thread 0 in the barrier behind the stage
 };
 
-/// Stamps for a session of its own: with the hook set every barrier reads the clock twice.
-class StageTimer {
-public:
+/// What the steps of one measurement add up to.
+struct StageSums {
   /// \param stages most that a step can have: room is taken here, since a step allocates nothing.
   ///   What lies beyond is added to the last.
-  explicit StageTimer(size_t stages = 1 << 16);
-
-  BarrierHook hook();
-
-  /// Around each step that is to count. The first stage then has the runtime's part before the
-  /// compiled code, the last (which ends with the step, not with a barrier) the part behind it.
-  void begin();
-  void end();
+  explicit StageSums(size_t stages = 1 << 14) : sums(stages == 0 ? 1 : stages) {}
 
   /// [stages of the longest step]
   std::vector<StageTime> times() const;
-  uint64_t steps() const { return stepCount; }
   void clear();
+
+  std::vector<StageTime> sums;
+  size_t used = 0; ///< stages of the longest step
+  uint64_t steps = 0;
+};
+
+/// Stamps for a session of its own: with the hook set every barrier reads the clock twice.
+class StageTimer {
+public:
+  BarrierHook hook();
+
+  /// Around each step, which counts for `sums`. The first stage then has the runtime's part before
+  /// the compiled code, the last (which ends with the step, not with a barrier) the part behind it.
+  void begin(StageSums &sums);
+  void end();
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -43,9 +49,9 @@ private:
   void arrive();
   void leave();
 
-  std::vector<StageTime> sums;
-  size_t at = 0, used = 0;
-  uint64_t stepCount = 0;
+  StageSums nobody{1};
+  StageSums *into = &nobody; ///< where the step that goes on counts
+  size_t at = 0;
   Clock::time_point last;
 };
 
@@ -58,8 +64,8 @@ struct StageRow {
 };
 
 /// Rows in the order of the barriers. \throws Error BadInput when `names` is neither empty nor of
-/// the same length as `times`.
-std::vector<StageRow> stageRows(const std::vector<StageTime> &times,
-                                const std::vector<Stage> &names, uint64_t steps, uint64_t tokens);
+/// the same length as `sums.times()`.
+std::vector<StageRow> stageRows(const StageSums &sums, const std::vector<Stage> &names,
+                                uint64_t tokens);
 
 } // namespace inf

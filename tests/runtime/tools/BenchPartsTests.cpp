@@ -196,37 +196,60 @@ TEST(StageTimer, aSessionWithTheHookComputesTheSameAndShowsEveryStage) {
   const auto model = loadFakeModel();
   const std::vector<int32_t> tokens = someTokens(40, 5);
   StageTimer timer;
+  StageSums sums, others;
   SessionOptions options;
   options.threads.threads = 3;
   options.barrierHook = timer.hook();
   Session session(model, options);
-  timer.begin();
+  timer.begin(sums);
   const std::span<const float> logits = session.prefill(0, tokens).logits;
   timer.end();
   EXPECT_EQ(std::vector<float>(logits.begin(), logits.end()), expectedLogits(*model, tokens));
-  ASSERT_EQ(timer.times().size(), 3u) << "two barriers and the end";
-  EXPECT_EQ(timer.times().back().waitSeconds, 0) << "the last stage ends without a barrier";
-  EXPECT_GT(timer.times().front().waitSeconds, 0);
-  timer.clear();
-  EXPECT_EQ(timer.times().size(), 0u);
-  EXPECT_EQ(timer.steps(), 0u);
+  ASSERT_EQ(sums.times().size(), 3u) << "two barriers and the end";
+  EXPECT_EQ(sums.times().back().waitSeconds, 0) << "the last stage ends without a barrier";
+  EXPECT_GT(sums.times().front().waitSeconds, 0);
+  EXPECT_EQ(sums.steps, 1u);
+
+  const double before = sums.times().front().seconds;
+  session.reset(0);
+  session.prefill(0, tokens);
+  EXPECT_EQ(sums.times().front().seconds, before) << "a step between begin and end only";
+  session.reset(0);
+  timer.begin(others);
+  session.prefill(0, tokens);
+  timer.end();
+  EXPECT_EQ(sums.times().front().seconds, before) << "measurements that take turns stay apart";
+  EXPECT_EQ(others.times().size(), 3u);
+  EXPECT_EQ(others.steps, 1u);
+  sums.clear();
+  EXPECT_EQ(sums.times().size(), 0u);
+  EXPECT_EQ(sums.steps, 0u);
 }
 
 TEST(StageTimer, moreBarriersThanRoomAreAddedToTheLast) {
-  StageTimer timer(2);
+  StageTimer timer;
+  StageSums sums(2);
   const BarrierHook hook = timer.hook();
-  timer.begin();
+  timer.begin(sums);
   for (int i = 0; i < 5; ++i) {
     hook.arrive(hook.state);
     hook.leave(hook.state);
   }
   timer.end();
-  EXPECT_EQ(timer.times().size(), 2u);
+  EXPECT_EQ(sums.times().size(), 2u);
+}
+
+/// Four stages of ten steps.
+StageSums fourStages() {
+  StageSums sums(4);
+  sums.sums = {{1, 0}, {2, 1}, {3, 1}, {2, 0}};
+  sums.used = 4;
+  sums.steps = 10;
+  return sums;
 }
 
 TEST(StageRows, stagesOfOneNameAreOneRowAndSharesAddUp) {
-  const std::vector<StageTime> times = {{1, 0}, {2, 1}, {3, 1}, {2, 0}};
-  const auto rows = stageRows(times, {{"embedding"}, {"qkv", 0}, {"qkv", 1}, {"head"}}, 10, 20);
+  const auto rows = stageRows(fourStages(), {{"embedding"}, {"qkv", 0}, {"qkv", 1}, {"head"}}, 20);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].name, "qkv");
   EXPECT_EQ(rows[1].stages, 2u);
@@ -238,9 +261,9 @@ TEST(StageRows, stagesOfOneNameAreOneRowAndSharesAddUp) {
 
 TEST(StageRows, namesThatDoNotMatchTheStepAreRefused) {
   EXPECT_THAT(refusal([] {
-                stageRows({{1, 0}}, {{"a"}, {"b"}}, 1, 1);
+                stageRows(fourStages(), {{"a"}, {"b"}}, 1);
               }),
-              testing::StartsWith("4: the model names 2 stages, but its step had 1"));
+              testing::StartsWith("4: the model names 2 stages, but its step had 4"));
 }
 
 TEST(BenchRun, ratesAreMediansAndSharesNeedExactBytes) {
