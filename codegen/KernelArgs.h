@@ -109,7 +109,7 @@ struct AttentionArgs {
   const uint8_t *kvBase;     ///< block b starts at kvBase + b * blockBytes
   const int32_t *blockTable; ///< [position / blockTokens] -> block
   int64_t blockBytes;
-  int64_t keyOffset, valueOffset; ///< in a block
+  int64_t keyOffset, valueOffset; ///< of these heads, from a block's start
   int64_t firstKey, lastKey;      ///< inclusive, 0 <= firstKey <= lastKey
   const float *sinks;             ///< [group]
   float scale;

@@ -20,12 +20,14 @@ double microseconds(Clock::time_point from) {
   return std::chrono::duration<double, std::micro>(Clock::now() - from).count();
 }
 
-inf_kv_group group(uint32_t window, uint64_t bytesPerPosition) {
+inf_kv_group group(uint32_t window, uint32_t slots, uint64_t bytesPerPosition) {
   inf_kv_group made = {};
   made.struct_bytes = sizeof made;
   made.block_tokens = 64;
   made.window = window;
-  made.block_bytes = 64 * bytesPerPosition;
+  made.slots = slots;
+  made.slot_bytes = 64 * bytesPerPosition;
+  made.block_bytes = slots * made.slot_bytes;
   return made;
 }
 
@@ -111,7 +113,7 @@ Costs measureCosts(std::span<const inf_kv_group> groups, uint32_t promptTokens) 
 }
 
 void printCosts(double stepMilliseconds) {
-  const inf_kv_group groups[] = {group(0, 12 * 2 * 8 * 64 * 2), group(128, 12 * 2 * 8 * 64 * 2)};
+  const inf_kv_group groups[] = {group(0, 12, 2 * 8 * 64 * 2), group(128, 12, 2 * 8 * 64 * 2)};
   const uint32_t tokens = 16384;
   Costs costs = measureCosts(groups, tokens);
   auto row = [&](const char *what, double micro) {
@@ -132,7 +134,7 @@ void printCosts(double stepMilliseconds) {
 
 /// Share of prompt tokens that were cached.
 double hitRate(EvictionPolicy policy, uint64_t cacheTokens, uint64_t seed, uint32_t requests) {
-  const inf_kv_group groups[] = {group(0, 2), group(128, 2)};
+  const inf_kv_group groups[] = {group(0, 1, 2), group(128, 1, 2)};
   KvCacheOptions options;
   options.context = 20000;
   options.maxRows = rowsOfStep;

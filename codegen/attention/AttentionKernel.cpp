@@ -33,6 +33,7 @@
 #include "codegen/Mxcsr.h"
 #include "codegen/attention/AttentionContext.h"
 #include "codegen/attention/Chunks.h"
+#include "codegen/attention/NextBlock.h"
 #include "codegen/attention/RoundQuery.h"
 #include "codegen/attention/Scores.h"
 #include "codegen/attention/Softmax.h"
@@ -158,6 +159,7 @@ void AttentionGenerator::jumpUnlessWhole(const Xbyak::Label &partial) {
 }
 
 void AttentionGenerator::wholeStep() {
+  emitReachTwoBlocksOn(*this);
   for (HeadRange range : shape.heads)
     scores.emit(range, shape.tiles);
   softmax.update(shape.tiles, nullptr);

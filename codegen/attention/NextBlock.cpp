@@ -26,4 +26,23 @@ void emitDistanceToNext(AttentionContext &context, const Gpr &toNext) {
   a.L(done);
 }
 
+void emitReachTwoBlocksOn(AttentionContext &context) {
+  KernelAssembler &a = context.a;
+  Xbyak::Label done;
+  const Gpr block = a.takeGeneral("block after the next"), part = a.takeGeneral("keys or values");
+  constexpr int blocksOn = 2;
+  a.lea(block, a.ptr[context.position + blocksOn * context.spec.blockTokens]);
+  a.cmp(block, context.arg(offsetof(AttentionArgs, lastKey)));
+  a.jg(done);
+  a.movsxd(block, a.dword[context.table + blocksOn * sizeof(int32_t)]);
+  a.imul(block, context.arg(offsetof(AttentionArgs, blockBytes)));
+  a.add(block, context.arg(offsetof(AttentionArgs, kvBase)));
+  a.add(block, context.inBlock);
+  for (size_t offset : {offsetof(AttentionArgs, keyOffset), offsetof(AttentionArgs, valueOffset)}) {
+    a.mov(part, context.arg(offset));
+    a.prefetcht1(a.ptr[block + part]);
+  }
+  a.L(done);
+}
+
 } // namespace inf

@@ -30,10 +30,10 @@ public:
 
   void emit() {
     set(view.base, offsetof(AttentionArgs, kvBase));
-    set(e.constI64(kv.blockBytes), offsetof(AttentionArgs, blockBytes));
+    set(e.constI64(kv.slotBytes), offsetof(AttentionArgs, blockBytes));
     set(e.like(e.f32(), float(op.getScale().convertToDouble())), offsetof(AttentionArgs, scale));
     outputs = e.at(frame.scratch, scratchOf(op, maxRows).outputs);
-    slot = e.mul(frame.kvSlot, kv.slotBytes);
+    slot = e.mul(frame.kvSlot, view.slotStride);
     set(e.null(), offsetof(AttentionArgs, next));
     sinks = op.getSinks() ? frame.weight(op.getSinks()) : Value();
     if (partials.bytes() == 0)
@@ -94,7 +94,7 @@ private:
     Value key = e.max(first, e.mul(e.add(chunkOf(first), chunk), e.constI64(attentionChunkKeys)));
     Value entry = e.mul(e.div(key, e.constI64(kv.blockTokens)), 4);
     Value block = e.widen(e.load(e.i32(), e.at(tableOf(row), entry)));
-    Value offset = e.add(e.mul(block, kv.blockBytes), keyOffset(head));
+    Value offset = e.add(e.mul(block, kv.slotBytes), keyOffset(head));
     set(e.b.create<arith::SelectOp>(e.loc, isMine, e.at(view.base, offset), e.null()),
         offsetof(AttentionArgs, next));
   }
@@ -136,7 +136,8 @@ private:
     return e.at(view.table, e.mul(e.mul(frame.sequence(row), view.tableStride), 4));
   }
 
-  Value keyOffset(Value head) { return e.add(slot, e.mul(head, kv.headBytes)); } ///< in a block
+  /// From the view's base, of block 0.
+  Value keyOffset(Value head) { return e.add(slot, e.mul(head, kv.headBytes)); }
 
   void call(Value first, Value last, Value partial, Value partialCount) {
     set(first, offsetof(AttentionArgs, firstKey));

@@ -16,7 +16,7 @@ KvLayout kvLayout(ir::KvGroupOp group) {
   kv.headBytes = kv.blockTokens * kv.headDim * kv.elementBytes;
   kv.valueOffset = kv.kvHeads * kv.headBytes;
   kv.slotBytes = 2 * kv.valueOffset;
-  kv.blockBytes = alignTo(kv.slots * kv.slotBytes, bufferAlignment);
+  kv.blockBytes = kv.slots * kv.slotBytes;
   for (auto other : group->getParentOfType<ir::ModelOp>().getBody().getOps<ir::KvGroupOp>()) {
     if (other == group)
       break;
@@ -35,7 +35,8 @@ KvViewValues emitKvView(StepFrame &frame, llvm::StringRef group) {
   Value view = e.at(views, kvLayout(frame.model, group).index * int64_t(sizeof(inf_kv_view)));
   return {e.load(e.ptr(), view, offsetof(inf_kv_view, base)),
           e.load(e.ptr(), view, offsetof(inf_kv_view, table)),
-          e.load(e.i64(), view, offsetof(inf_kv_view, table_stride))};
+          e.load(e.i64(), view, offsetof(inf_kv_view, table_stride)),
+          e.load(e.i64(), view, offsetof(inf_kv_view, slot_stride))};
 }
 
 } // namespace inf

@@ -17,7 +17,7 @@ KvLayout kvLayout(ir::KvGroupOp group);
 KvLayout kvLayout(ir::ModelOp model, llvm::StringRef group);
 
 struct KvViewValues {
-  Value base, table, tableStride;
+  Value base, table, tableStride, slotStride;
 };
 KvViewValues emitKvView(StepFrame &frame, llvm::StringRef group);
 

@@ -73,8 +73,8 @@ KvPlace emitKvPlace(StepFrame &frame, StringRef group, Value row, Value kvHead) 
   Value tableRow = e.at(view.table, e.mul(e.mul(frame.sequence(row), view.tableStride), 4));
   Value block = e.widen(e.load(e.i32(), e.at(tableRow, e.mul(entry, 4))));
   Value inBlock = e.rem(position, e.constI64(kv.blockTokens));
-  Value base = e.at(view.base, e.mul(block, kv.blockBytes));
-  base = e.at(base, e.mul(frame.kvSlot, kv.slotBytes));
+  Value base = e.at(view.base, e.mul(frame.kvSlot, view.slotStride));
+  base = e.at(base, e.mul(block, kv.slotBytes));
   base = e.at(base, e.mul(kvHead, kv.headBytes));
 
   Value tile = e.div(inBlock, e.constI64(INF_KEY_TILE));

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define INF_ABI_MAGIC 0x4c444d464e49ull /* "INFMDL" */
-#define INF_ABI_VERSION 1u
+#define INF_ABI_VERSION 2u
 #define INF_ABI_SYMBOL "inf_model_query"
 
 /* Positions per tile of keys: the grid on which attention accumulates. */
@@ -43,9 +43,10 @@ typedef struct inf_row {
 } inf_row;
 
 /* A group of layers whose keys and values share blocks: one block holds `block_tokens` positions of
- * every layer of the group. For slot s (a layer) and kv head h, from the block's start:
- *   keys    s * slot_bytes + h * head_bytes
- *   values  s * slot_bytes + value_offset + h * head_bytes
+ * every layer of the group, a slot for each. The slots of one layer lie together in memory
+ * (inf_kv_view), those of one block far apart: a layer's attention so reads a few huge pages and
+ * not one or two for each block. For kv head h, from the slot's start: keys    h * head_bytes
+ *   values  value_offset + h * head_bytes
  * In f32 keys are [block_tokens/16][head_dim][16], values [block_tokens][head_dim]. In bf16 pairs
  * of dimensions and of positions lie together: keys [block_tokens/16][head_dim/2][16][2], values
  * [block_tokens/2][head_dim][2].
@@ -58,7 +59,9 @@ typedef struct inf_kv_group {
   uint32_t kv_heads, head_dim;
   uint32_t window; /* keys a query sees including itself; 0: all */
   uint32_t reserved;
-  uint64_t head_bytes, value_offset, slot_bytes, block_bytes;
+  uint64_t head_bytes, value_offset;
+  uint64_t slot_bytes;    /* multiple of 64 */
+  uint64_t block_bytes;   /* slots * slot_bytes */
   const uint32_t *layers; /* [slots] model layer of each slot */
 } inf_kv_group;
 
@@ -82,9 +85,10 @@ typedef struct inf_plan {
 
 /* One session's view of a KV group during a step. */
 typedef struct inf_kv_view {
-  uint8_t *base;        /* block b starts at base + b * block_bytes; 64-byte aligned */
+  uint8_t *base; /* slot s of block b: base + s * slot_stride + b * slot_bytes; 64-byte aligned */
   const int32_t *table; /* [sequence][table_stride]: position / block_tokens -> block */
   int64_t table_stride;
+  int64_t slot_stride; /* bytes, multiple of 64 */
 } inf_kv_view;
 
 /* Per-output scale and per-row addend of one linear for one adapter. Reserved: null in version 1.
@@ -138,7 +142,7 @@ static_assert(sizeof(inf_row) == 20, "inf_row is part of the ABI");
 static_assert(sizeof(inf_kv_group) == 72, "inf_kv_group is part of the ABI");
 static_assert(sizeof(inf_rope) == 24, "inf_rope is part of the ABI");
 static_assert(sizeof(inf_plan) == 32, "inf_plan is part of the ABI");
-static_assert(sizeof(inf_kv_view) == 24, "inf_kv_view is part of the ABI");
+static_assert(sizeof(inf_kv_view) == 32, "inf_kv_view is part of the ABI");
 static_assert(sizeof(inf_step) == 120, "inf_step is part of the ABI");
 static_assert(sizeof(inf_model) == 104, "inf_model is part of the ABI");
 #endif

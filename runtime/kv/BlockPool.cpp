@@ -4,11 +4,11 @@
 
 namespace inf {
 
-BlockPool::BlockPool(uint64_t bytesPerBlock, uint32_t blocks)
-    : bytes(bytesPerBlock), memory(bufferBytes(bytes, blocks, "KV cache"), "KV cache"),
-      references(blocks) {
+BlockPool::BlockPool(uint32_t slotCount, uint64_t bytesOfSlot, uint32_t blocks)
+    : slots(slotCount), slotBytes(bytesOfSlot),
+      memory(bufferBytes(slots * slotBytes, blocks, "KV cache"), "KV cache"), references(blocks) {
   freeList.reserve(blocks);
-  for (uint32_t i = blocks; i-- > 0;) // block 0 on top: memory is touched from its start
+  for (uint32_t i = blocks; i-- > 0;) // block 0 on top: a slot is touched from its start
     freeList.push_back(static_cast<int32_t>(i));
 }
 
@@ -55,8 +55,11 @@ bool BlockPool::shared(int32_t block) const {
 }
 
 void BlockPool::copy(int32_t from, int32_t to) {
-  std::memcpy(base() + static_cast<uint64_t>(to) * bytes,
-              base() + static_cast<uint64_t>(from) * bytes, bytes);
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    uint8_t *start = base() + slot * slotStride();
+    std::memcpy(start + static_cast<uint64_t>(to) * slotBytes,
+                start + static_cast<uint64_t>(from) * slotBytes, slotBytes);
+  }
 }
 
 } // namespace inf

@@ -1,5 +1,7 @@
 // The blocks of one KV group, and who refers to each: sequences and the index of prefixes. A block
 // without references is free.
+//
+//   memory  | slot 0: block 0, 1, 2, ... | slot 1: block 0, 1, 2, ... | ...     slot: a layer
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,7 @@ namespace inf {
 class BlockPool {
 public:
   /// Fails with Machine when the OS gives no memory.
-  BlockPool(uint64_t bytesPerBlock, uint32_t blocks);
+  BlockPool(uint32_t slots, uint64_t bytesOfSlot, uint32_t blocks);
 
   /// A free block, held by one sequence. Requires freeBlocks() > 0.
   int32_t take();
@@ -29,7 +31,8 @@ public:
   void copy(int32_t from, int32_t to);
 
   uint8_t *base() const { return memory.data(); }
-  uint64_t blockBytes() const { return bytes; }
+  uint64_t blockBytes() const { return slots * slotBytes; }
+  uint64_t slotStride() const { return slotBytes * blocks(); } ///< bytes from slot to slot
   uint32_t blocks() const { return static_cast<uint32_t>(references.size()); }
   uint32_t freeBlocks() const { return static_cast<uint32_t>(freeList.size()); }
   /// Kept by the index, held by no sequence.
@@ -42,8 +45,8 @@ private:
   };
   void freeIfUnused(int32_t block);
 
-  uint64_t bytes;
-  Region memory; // [blocks][bytes]
+  uint64_t slots, slotBytes;
+  Region memory; // [slots][blocks][slotBytes]
   std::vector<References> references;
   std::vector<int32_t> freeList; // a stack: the block freed last is the warmest
   uint32_t cached = 0;

@@ -11,7 +11,7 @@ uint32_t divideUp(uint64_t a, uint64_t b) { return static_cast<uint32_t>((a + b 
 
 GroupBlocks::GroupBlocks(const inf_kv_group &group, uint32_t blocks, uint32_t mostPerSequence,
                          uint32_t sequences, uint32_t context, uint32_t slack)
-    : pool(group.block_bytes, blocks), windowTokens(group.window),
+    : pool(group.slots, group.slot_bytes, blocks), windowTokens(group.window),
       tokensPerBlock(group.block_tokens), slackTokens(slack),
       stride(divideUp(context, group.block_tokens)), perSequence(mostPerSequence),
       table(bufferBytes(uint64_t{stride} * sizeof(int32_t), sequences, "KV block table"),
@@ -118,7 +118,8 @@ void GroupBlocks::makeOwn(uint32_t sequence, uint32_t index) {
 }
 
 inf_kv_view GroupBlocks::view() const {
-  return {pool.base(), table.as<int32_t>(), static_cast<int64_t>(stride)};
+  return {pool.base(), table.as<int32_t>(), static_cast<int64_t>(stride),
+          static_cast<int64_t>(pool.slotStride())};
 }
 
 } // namespace inf

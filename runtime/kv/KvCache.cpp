@@ -22,9 +22,11 @@ KvCacheOptions checked(std::span<const inf_kv_group> groups, const KvCacheOption
     fail(ErrorCode::Internal, "a KV cache of context {} and steps of {} rows", options.context,
          options.maxRows);
   for (const inf_kv_group &group : groups)
-    if (group.block_tokens == 0 || group.block_bytes == 0)
-      fail(ErrorCode::Internal, "a KV group with blocks of {} tokens, {} bytes", group.block_tokens,
-           group.block_bytes);
+    if (group.block_tokens == 0 || group.block_bytes == 0 ||
+        group.block_bytes != group.slots * group.slot_bytes)
+      fail(ErrorCode::Internal,
+           "a KV group with blocks of {} tokens, {} bytes: {} slots of {} bytes",
+           group.block_tokens, group.block_bytes, group.slots, group.slot_bytes);
   return options;
 }
 

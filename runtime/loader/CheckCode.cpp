@@ -84,16 +84,16 @@ uint64_t saturatingProduct(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/// The layout of inf_kv_group fits into its block: `slots` slots, each keys then values of every
-/// head, `block_tokens * head_dim` elements a head. No two ranges may meet.
+/// The layout of inf_kv_group fits into its block: `slots` slots and nothing else, each keys then
+/// values of every head, `block_tokens * head_dim` elements a head. No two ranges may meet.
 bool blockHoldsItsLayers(const inf_kv_group &group) {
   uint64_t element = group.element == INF_ELEMENT_F32 ? 4 : 2;
   uint64_t headElements = saturatingProduct(group.block_tokens, group.head_dim);
   uint64_t half = saturatingProduct(group.kv_heads, group.head_bytes);
   return group.head_bytes >= saturatingProduct(headElements, element) &&
          group.value_offset >= half && group.slot_bytes >= group.value_offset &&
-         group.slot_bytes - group.value_offset >= half &&
-         group.block_bytes >= saturatingProduct(group.slots, group.slot_bytes);
+         group.slot_bytes - group.value_offset >= half && group.slot_bytes % 64 == 0 &&
+         group.block_bytes == saturatingProduct(group.slots, group.slot_bytes);
 }
 
 void checkKvGroup(const inf_kv_group &code, const KvGroup &group, uint32_t layers,
@@ -113,9 +113,9 @@ void checkKvGroup(const inf_kv_group &code, const KvGroup &group, uint32_t layer
                 "kv_group.block_tokens is a multiple of the key tile and at most 1048576");
   check.require(code.slots >= 1 && code.kv_heads >= 1 && code.head_dim >= 1 && code.layers,
                 "kv_group.slots, kv_heads, head_dim >= 1 and layers not null");
-  check.require(code.block_bytes >= 64 && code.block_bytes % 64 == 0,
-                "kv_group.block_bytes is a multiple of 64");
-  check.require(blockHoldsItsLayers(code), "kv_group.block_bytes holds all slots");
+  check.require(code.block_bytes >= 64, "kv_group.block_bytes >= 64");
+  check.require(blockHoldsItsLayers(code),
+                "kv_group.block_bytes is all slots', each a multiple of 64 that holds all heads");
   for (uint32_t slot = 0; slot < code.slots; ++slot) {
     check.equal("kv_group.layers", code.layers[slot], group.layers[slot]);
     check.require(code.layers[slot] < layers, "kv_group.layers[slot] < layers");

@@ -86,7 +86,9 @@ TEST_F(ModelRefusal, aHeaderWhoseChecksumIsOff) {
 TEST_F(ModelRefusal, anotherAbiVersion) {
   header.abiVersion = INF_ABI_VERSION + 1;
   putHeader();
-  expectModelRefused(badInput, {"ABI version 2", "expected 1", "infc of this release"});
+  expectModelRefused(badInput,
+                     {fmt::format("ABI version {}", INF_ABI_VERSION + 1),
+                      fmt::format("expected {}", INF_ABI_VERSION), "infc of this release"});
 }
 
 TEST_F(ModelRefusal, aPayloadThatIsCut) {

@@ -15,7 +15,8 @@ public:
   CachedRunner(uint32_t blockTokens, const KvCacheOptions &options) {
     group.struct_bytes = sizeof group;
     group.block_tokens = blockTokens;
-    group.block_bytes = 64;
+    group.slots = 1;
+    group.slot_bytes = group.block_bytes = 64;
     cache.emplace(std::span(&group, 1), options);
   }
   KvCache &kv() override { return *cache; }

@@ -38,9 +38,11 @@ int32_t KvModel::block(uint32_t s, uint32_t g, uint32_t position) const {
   return view.table[s * view.table_stride + position / groups[g].block_tokens];
 }
 
-uint64_t &KvModel::place(uint32_t s, uint32_t g, uint32_t position) const {
-  uint8_t *base = kv.views()[g].base + uint64_t(block(s, g, position)) * groups[g].block_bytes;
-  return reinterpret_cast<uint64_t *>(base)[position % groups[g].block_tokens];
+uint32_t &KvModel::place(uint32_t s, uint32_t g, uint32_t slot, uint32_t position) const {
+  const inf_kv_view view = kv.views()[g];
+  uint8_t *base = view.base + slot * uint64_t(view.slot_stride) +
+                  uint64_t(block(s, g, position)) * groups[g].slot_bytes;
+  return reinterpret_cast<uint32_t *>(base)[position % groups[g].block_tokens];
 }
 
 std::string KvModel::act() {
@@ -135,7 +137,8 @@ std::string KvModel::write(uint32_t s, uint32_t count) {
         if (other != s && block(other, g, position) == block(s, g, position))
           return fmt::format("sequence {} writes position {} into a block of sequence {}", s,
                              position, other);
-      place(s, g, position) = mix(now.sums.back(), g);
+      for (uint32_t slot = 0; slot < groups[g].slots; ++slot)
+        place(s, g, slot, position) = uint32_t(mix(now.sums.back(), 2 * g + slot));
     }
   }
   return "";
@@ -228,9 +231,11 @@ std::string KvModel::checkSequence(uint32_t s) const {
     uint32_t position = kv.position(s), seen = windowStart(groups[g].window, position);
     // A window of one never reads what it wrote: a block may begin with nothing.
     for (uint32_t p = groups[g].window == 1 ? seen : 0; p < position; ++p) {
-      if (block(s, g, p) >= 0 && place(s, g, p) != mix(now.sums[p + 1], g))
-        return fmt::format("sequence {} at {}: position {} of group {} holds something else", s,
-                           position, p, g);
+      for (uint32_t slot = 0; block(s, g, p) >= 0 && slot < groups[g].slots; ++slot)
+        if (place(s, g, slot, p) != uint32_t(mix(now.sums[p + 1], 2 * g + slot)))
+          return fmt::format(
+              "sequence {} at {}: position {} of group {}, slot {} holds something else", s,
+              position, p, g, slot);
       if (block(s, g, p) < 0 && p >= seen)
         return fmt::format("sequence {} at {}: position {} of group {} is missing", s, position, p,
                            g);

@@ -50,7 +50,7 @@ private:
   void markBlocks(uint32_t s, uint32_t from);
   std::string foretell(const std::vector<int32_t> &prompt, uint64_t tenant, uint32_t found) const;
   uint32_t below(uint32_t end) { return random() % end; }
-  uint64_t &place(uint32_t s, uint32_t g, uint32_t position) const;
+  uint32_t &place(uint32_t s, uint32_t g, uint32_t slot, uint32_t position) const;
   int32_t block(uint32_t s, uint32_t g, uint32_t position) const;
 
   std::vector<inf_kv_group> groups;

@@ -18,7 +18,8 @@ protected:
   void open(uint32_t sequences, uint32_t context, uint64_t blocks) {
     group.struct_bytes = sizeof group;
     group.block_tokens = 8;
-    group.block_bytes = 64;
+    group.slots = 1;
+    group.slot_bytes = group.block_bytes = 64;
     KvCacheOptions cache;
     cache.sequences = sequences;
     cache.context = context;

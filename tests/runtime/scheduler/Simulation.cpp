@@ -17,7 +17,8 @@ inf_kv_group group(uint32_t windowTokens) {
   kv.struct_bytes = sizeof kv;
   kv.block_tokens = blockTokens;
   kv.window = windowTokens;
-  kv.block_bytes = uint64_t{blockTokens} * sizeof(uint64_t);
+  kv.slots = 1;
+  kv.slot_bytes = kv.block_bytes = uint64_t{blockTokens} * sizeof(uint64_t);
   return kv;
 }
 

@@ -64,7 +64,7 @@ static float *headStart(const inf_step *step, uint32_t g, int32_t sequence, int3
   const inf_kv_view *view = &step->kv[g];
   int32_t block =
       view->table[sequence * view->table_stride + position / (int32_t)group->block_tokens];
-  return (float *)(view->base + block * (int64_t)group->block_bytes + slot * group->slot_bytes +
+  return (float *)(view->base + slot * view->slot_stride + block * (int64_t)group->slot_bytes +
                    head * group->head_bytes);
 }
 
