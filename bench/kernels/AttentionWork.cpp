@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t memoryKeys = 4096, cacheKeys = 1024;
 
-/// How a cache's block holds its heads: as gpt-oss-20b's full layers do, so that a head's keys, and
-/// its values, are short streams far apart.
+/// As gpt-oss-20b's full layers have them, each layer's blocks behind those of the layer before:
+/// a head's keys in a block, and its values, are short streams apart from each other.
 struct CacheShape {
   uint64_t layers = 1, kvHeads = 1;
 };
@@ -26,7 +26,7 @@ public:
       : spec(kernelSpec), kernel(kernelSpec),
         headBytes(weightBytes(spec.kv, uint64_t{spec.blockTokens} * spec.headDim)),
         shape(source == Source::Memory ? shapeWithin(machine.memory.share(0).size()) : cacheShape),
-        blockBytes(2 * shape.layers * shape.kvHeads * headBytes), threads(machine.pool.size()),
+        blockBytes(2 * shape.kvHeads * headBytes), threads(machine.pool.size()),
         keys(keysOf(source, machine)), table(keys / spec.blockTokens),
         queries(uint64_t{spec.group} * spec.headDim, 0.01f), sinks(spec.group, 0.5f) {
     std::iota(table.begin(), table.end(), 0);
@@ -48,8 +48,8 @@ public:
     args.scale = 0.125f;
     for (uint64_t head = 0; head < shape.layers * shape.kvHeads; ++head) {
       const uint64_t layer = head / shape.kvHeads;
-      args.keyOffset =
-          static_cast<int64_t>((layer * 2 * shape.kvHeads + head % shape.kvHeads) * headBytes);
+      args.keyOffset = static_cast<int64_t>(layer * table.size() * blockBytes +
+                                            head % shape.kvHeads * headBytes);
       args.valueOffset = args.keyOffset + static_cast<int64_t>(shape.kvHeads * headBytes);
       runHead(args, thread);
     }
@@ -79,7 +79,7 @@ private:
   uint64_t keysOf(Source source, const Machine &machine) const {
     if (source == Source::Cache)
       return cacheKeys;
-    const uint64_t chunkBytes = attentionChunkKeys / spec.blockTokens * blockBytes;
+    const uint64_t chunkBytes = attentionChunkKeys / spec.blockTokens * blockBytes * shape.layers;
     return std::min(memoryKeys, machine.memory.share(0).size() / chunkBytes * attentionChunkKeys);
   }
   uint64_t chunks() const { return keys / attentionChunkKeys; }
@@ -108,8 +108,8 @@ private:
     if (chunk + 1 < chunks())
       return memory[thread] + args.keyOffset +
              (chunk + 1) * attentionChunkKeys / spec.blockTokens * blockBytes;
-    const uint64_t head = static_cast<uint64_t>(args.keyOffset) / headBytes;
-    return (head + 1) % shape.kvHeads == 0 ? nullptr : memory[thread] + args.keyOffset + headBytes;
+    const uint64_t head = static_cast<uint64_t>(args.keyOffset) % blockBytes / headBytes;
+    return head + 1 == shape.kvHeads ? nullptr : memory[thread] + args.keyOffset + headBytes;
   }
 
   static uint8_t *alignUp(uint8_t *at) {
