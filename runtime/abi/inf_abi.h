@@ -36,7 +36,7 @@ typedef struct inf_row {
   int32_t token;     /* 0 <= token < vocabulary */
   int32_t position;  /* 0-based, < the session's context */
   int32_t sequence;  /* index into the block tables */
-  int32_t adapter;   /* -1: none (the only value of version 1) */
+  int32_t adapter;   /* -1: none (the only value so far) */
   uint8_t row_class; /* inf_row_class: may select a numeric format, nothing else */
   uint8_t output;    /* bits of inf_row_output */
   uint8_t reserved[2];
@@ -91,8 +91,7 @@ typedef struct inf_kv_view {
   int64_t slot_stride; /* bytes, multiple of 64 */
 } inf_kv_view;
 
-/* Per-output scale and per-row addend of one linear for one adapter. Reserved: null in version 1.
- */
+/* Per-output scale and per-row addend of one linear for one adapter. Reserved: null so far. */
 typedef struct inf_adapter inf_adapter;
 
 typedef struct inf_step {
@@ -113,7 +112,7 @@ typedef struct inf_step {
                                 layer 0 and after each layer; null: none */
   void (*barrier)(void *state, uint32_t thread);
   void *barrier_state;
-  const inf_adapter *adapters; /* null in version 1 */
+  const inf_adapter *adapters; /* null so far */
 } inf_step;
 
 typedef struct inf_model {

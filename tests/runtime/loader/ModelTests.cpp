@@ -149,6 +149,7 @@ TEST(ModelRefusals, codeThatBreaksTheContract) {
   EXPECT_THAT(variantRefusal("fake_model_other_version"), HasSubstr("inf_model.version"));
   EXPECT_THAT(variantRefusal("fake_model_short_struct"), HasSubstr("inf_model.struct_bytes"));
   EXPECT_THAT(variantRefusal("fake_model_odd_stride"), HasSubstr("logits_stride"));
+  EXPECT_THAT(variantRefusal("fake_model_wide_slots"), HasSubstr("block_bytes is all slots'"));
 }
 
 TEST(ModelRefusals, aTokenizerBeyondTheVocabulary) {

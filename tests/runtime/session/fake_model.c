@@ -18,6 +18,7 @@
 #define FAKE_OTHER_VERSION 3
 #define FAKE_SHORT_STRUCT 4
 #define FAKE_ODD_STRIDE 5
+#define FAKE_WIDE_SLOTS 6
 
 /* What the linker of a real model leaves for the payload: see runtime/format/Payload.h. */
 __asm__(".section .inf.payload,\"\",@progbits\n"
@@ -41,7 +42,8 @@ static const inf_kv_group groups[FAKE_GROUPS] = {
      2 * FAKE_HEADS *HEAD_BYTES_FULL, fullLayers},
     {sizeof(inf_kv_group), INF_ELEMENT_F32, FAKE_WINDOW_BLOCK, 2, FAKE_HEADS, FAKE_HEAD_DIM,
      FAKE_WINDOW, 0, HEAD_BYTES_WINDOW, FAKE_HEADS *HEAD_BYTES_WINDOW,
-     2 * FAKE_HEADS *HEAD_BYTES_WINDOW, 4 * FAKE_HEADS *HEAD_BYTES_WINDOW, windowLayers}};
+     2 * FAKE_HEADS *HEAD_BYTES_WINDOW + (FAKE_VARIANT == FAKE_WIDE_SLOTS ? 64 : 0),
+     4 * FAKE_HEADS *HEAD_BYTES_WINDOW, windowLayers}};
 
 static const double fullFrequencies[] = {1.0, 0.25, 0.0625, 0.015625},
                     windowFrequencies[] = {1, 0.01};
