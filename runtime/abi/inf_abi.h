@@ -45,8 +45,11 @@ typedef struct inf_row {
 /* A group of layers whose keys and values share blocks: one block holds `block_tokens` positions of
  * every layer of the group, a slot for each. The slots of one layer lie together in memory
  * (inf_kv_view), those of one block far apart: a layer's attention so reads a few huge pages and
- * not one or two for each block. For kv head h, from the slot's start: keys    h * head_bytes
+ * not one or two for each block. For kv head h, from the slot's start:
+ *
+ *   keys    h * head_bytes
  *   values  value_offset + h * head_bytes
+ *
  * In f32 keys are [block_tokens/16][head_dim][16], values [block_tokens][head_dim]. In bf16 pairs
  * of dimensions and of positions lie together: keys [block_tokens/16][head_dim/2][16][2], values
  * [block_tokens/2][head_dim][2].
