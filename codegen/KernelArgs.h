@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "codegen/KernelSpec.h"
+
 namespace inf {
 
 /// Matmul with its epilogue, over `panels` consecutive panels of 16 outputs:
@@ -34,7 +36,7 @@ namespace inf {
 ///          columns that the last group lacks are zeros and take part: a chain of -0 ends as 0.
 ///          Denormals as above. That is tdpbf16ps by the architecture's manual (Intel SDM volume 2,
 ///          TDPBF16PS: FMAs to nearest even with DAZ and FTZ, MXCSR neither read nor written), a
-///          tile of 32 columns after the other into the same sums; no CPU has confirmed it here.
+///          tile of 32 columns after the other into the same sums; Emerald Rapids does it so.
 ///          Where the result is NaN, which NaN is not part of either order.
 ///   q8 input, weights in a block format: per block of 32 columns the exact integer
 ///          c = sum of code * q, mxfp4 codes counted twice (-12..12), then
@@ -56,7 +58,19 @@ struct LinearArgs {
   int64_t columns;              ///< k, >= 1; for block formats a multiple of 32
   float swigluLimit;            ///< clamped form: gate <= limit, -limit <= up <= limit
   float swigluAlpha;            ///< clamped form: (up + 1) * gate * sigmoid(alpha * gate)
+  /// linearScratchBytes of the kernel's own to work in, on a cache line; not read where that is 0.
+  uint8_t *scratch;
 };
+
+/// What a linear kernel works in beside its frame: rows of mxfp4 products converted to bf16 for AMX
+/// tiles, 128 of them at most at a time, a line behind each.
+constexpr int64_t linearScratchBytes(const KernelSpec &spec, int64_t mostRows, int64_t columns) {
+  if (spec.isa != KernelIsa::Amx || spec.inputs != InputFormat::Q8 ||
+      spec.weights != WeightFormat::MXFP4)
+    return 0;
+  const int64_t tiles = (mostRows + 15) / 16 * 16;
+  return (tiles < 128 ? tiles : 128) * (2 * columns + 64);
+}
 
 /// Keys of a chunk of attention: positions 1024c .. 1024c + 1023.
 inline constexpr int64_t attentionChunkKeys = 1024;

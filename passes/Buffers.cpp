@@ -4,6 +4,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "codegen/KernelArgs.h"
+#include "passes/KernelUse.h"
 #include "passes/Partitions.h"
 #include "runtime/abi/ActivationRows.h"
 
@@ -104,6 +105,14 @@ Scratch scratchOf(Operation *op, int64_t maxRows) {
     scratch.counts = take((count + 1) * 4);
     scratch.pairs = take(maxRows * ir::featuresOf(experts) * 4);
   };
+  auto takeKernel = [&] {
+    std::optional<KernelSpec> spec = kernelOn(op);
+    Value weight = kernelWeight(op);
+    if (spec && weight && spec->op == KernelOp::Linear)
+      scratch.kernel =
+          take(linearScratchBytes(*spec, partition ? partition.getRowTile() : maxRows,
+                                  cast<ir::WeightType>(weight.getType()).getColumns()));
+  };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ir::RmsNormOp o) { takeOutputs(o.getResult()); })
       .Case([&](ir::AttentionOp o) { takeOutputs(o.getResult()); })
@@ -127,6 +136,7 @@ Scratch scratchOf(Operation *op, int64_t maxRows) {
         takeOutputs(o.getResult());
       })
       .Case([&](ir::ExpertDownOp o) { takePairs(o.getWeight(), o.getExperts()); });
+  takeKernel();
   return scratch;
 }
 

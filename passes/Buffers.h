@@ -61,6 +61,7 @@ struct Scratch {
   int64_t outputs = 0;    ///< [row_tile][padded features] f32: outputs before they are rounded
   int64_t counts = 0;     ///< [experts + 1] i32: where each expert's pairs begin
   int64_t pairs = 0;      ///< [rows * k] i32: pair indices, sorted by expert
+  int64_t kernel = 0;     ///< what the kernel works in (linearScratchBytes, codegen/KernelArgs.h)
   int64_t bytes = 0;
 };
 Scratch scratchOf(mlir::Operation *op, int64_t maxRows);

@@ -21,7 +21,7 @@ def Quantize : Pass<"inf-quantize", "::inf::ir::ModelOp"> {
   let options = [Option<"policy", "policy", "std::string", "\"none\"",
                         "none, bf16, int8, int4, int4a, and PATTERN=FORMAT, separated by commas">,
                  Option<"activations", "activations", "std::string", "\"f32\"",
-                        "what products read that can: f32, q8 or bf16">];
+                        "what products read that can: f32, q8, mxint8 or bf16">];
 }
 
 def SpecializeBlocks : Pass<"inf-specialize-blocks", "::inf::ir::ModelOp"> {

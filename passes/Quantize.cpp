@@ -67,8 +67,8 @@ struct QuantizePass : impl::QuantizeBase<QuantizePass> {
     std::optional<QuantPolicy> parsed = parsePolicy(model);
     if (!parsed || failed(checkPatterns(model, *parsed)))
       return signalPassFailure();
-    if (activations != "q8" && activations != "f32" && activations != "bf16") {
-      model.emitError() << "expected activations f32, q8 or bf16, found " << activations;
+    if (!llvm::is_contained({"f32", "q8", "mxint8", "bf16"}, StringRef(activations))) {
+      model.emitError() << "expected activations f32, q8, mxint8 or bf16, found " << activations;
       return signalPassFailure();
     }
     if (!model.getActivations())

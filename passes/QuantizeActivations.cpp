@@ -50,7 +50,8 @@ struct QuantizeActivationsPass : impl::QuantizeActivationsBase<QuantizeActivatio
   void runOnOperation() override {
     ir::ModelOp model = getOperation();
     if (!model.getActivations()) {
-      model.emitError() << "expected activations (f32, q8 or bf16) on the model; run inf-quantize";
+      model.emitError()
+          << "expected activations (f32, q8, mxint8 or bf16) on the model; run inf-quantize";
       return signalPassFailure();
     }
     if (model.getActivations() == "f32")

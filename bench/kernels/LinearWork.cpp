@@ -15,6 +15,10 @@ constexpr uint64_t memoryPanels = 90;
 // From cache: 256 outputs of a thread, 0.4 MB in MXFP4.
 constexpr uint64_t cachePanels = 16;
 
+struct alignas(64) Line {
+  uint8_t bytes[64];
+};
+
 /// [rows] of what a kernel reads: floats or bf16 of 0.5, or codes of 1 with a scale of 0.5.
 class InputRows {
 public:
@@ -35,10 +39,6 @@ public:
   const void *const *data() const { return pointers.data(); }
 
 private:
-  struct alignas(64) Line {
-    uint8_t bytes[64];
-  };
-
   static uint64_t bytesOf(InputFormat format) {
     switch (format) {
     case InputFormat::Q8:
@@ -73,7 +73,8 @@ public:
     const uint64_t room = machine.memory.share(0).size() / panelBytes;
     passPanels = from == Source::Memory ? room : std::min(room, cachePanels);
     for (unsigned t = 0; t < threads; ++t)
-      parts.emplace_back(machine.memory.share(t).data(), rows, callPanels * panelRows);
+      parts.emplace_back(machine.memory.share(t).data(), rows, callPanels * panelRows,
+                         linearScratchBytes(spec, rows, columns));
   }
 
   void run(unsigned thread) override {
@@ -83,6 +84,7 @@ public:
     args.y = part.outputs.data();
     args.rows = rows;
     args.columns = columns;
+    args.scratch = part.scratch.data()->bytes;
     for (uint64_t done = 0; done < passPanels; done += callPanels) {
       args.weights = part.weights + done * panelBytes;
       args.panels = static_cast<int64_t>(std::min(callPanels, passPanels - done));
@@ -104,14 +106,15 @@ public:
 
 private:
   struct Part {
-    Part(const uint8_t *from, unsigned rowCount, uint64_t stride)
-        : weights(from), y(rowCount * stride) {
+    Part(const uint8_t *from, unsigned rowCount, uint64_t stride, uint64_t scratchBytes)
+        : weights(from), y(rowCount * stride), scratch((scratchBytes + 63) / 64) {
       for (unsigned r = 0; r < rowCount; ++r)
         outputs.push_back(y.data() + r * stride);
     }
     const uint8_t *weights;
     std::vector<float> y; ///< [rows][outputs of a call]
     std::vector<float *> outputs;
+    std::vector<Line> scratch;
   };
 
   const KernelSpec spec;

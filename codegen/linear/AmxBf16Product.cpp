@@ -49,7 +49,7 @@
 //   and the tiles' configuration
 #include "codegen/LaneTables.h"
 #include "codegen/linear/AmxPanels.h"
-#include "codegen/linear/AmxProduct.h"
+#include "codegen/linear/AmxTiles.h"
 
 namespace inf {
 namespace {

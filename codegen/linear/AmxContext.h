@@ -59,8 +59,24 @@ public:
     return Address(weightsAt + static_cast<int>((panel * mostBlocks + block) * expandedBytes +
                                                 expandedLine * lineBytes));
   }
-  Xbyak::Address firstRow() { return a.qword[frame + slotsAt]; } ///< of the group of 64
-  Xbyak::Address rowsEnd() { return a.qword[frame + slotsAt + 8]; }
+  Xbyak::Address firstRow() { return slot(0); } ///< of the group of 64
+  Xbyak::Address rowsEnd() { return slot(1); }
+  Xbyak::Address rowsFrom() { return slot(2); } ///< of the call's rows, those to be multiplied
+  Xbyak::Address rowsLimit() { return slot(3); }
+  /// One of those a product on tiles has for itself.
+  Xbyak::Address ownSlot(unsigned number) { return slot(4 + number); }
+  static constexpr unsigned ownSlots = 5;
+
+  /// frame, line and stride.
+  void enter() {
+    const auto blockBytes = weightBytes(linear.spec.weights, panelRows * blockColumns);
+    a.lea(frame, a.ptr[a.rsp + (lineBytes - 1)]);
+    a.and_(frame, -static_cast<int>(lineBytes));
+    a.mov(line, lineBytes);
+    a.mov(stride, linear.arg(offsetof(LinearArgs, columns)));
+    a.shr(stride, 5); // / blockColumns
+    a.imul(stride, stride, static_cast<int>(blockBytes));
+  }
 
   static constexpr unsigned mostPanels = 2, mostBlocks = 8;
   static constexpr unsigned lineBytes = 64, tileBytes = amxtiles::tileRows * lineBytes;
@@ -76,6 +92,9 @@ public:
   static Xbyak::Tmm weightTile(unsigned panel) { return Xbyak::Tmm(static_cast<int>(6 + panel)); }
 
 private:
+  Xbyak::Address slot(unsigned number) {
+    return a.qword[frame + slotsAt + static_cast<int>(8 * number)];
+  }
   static constexpr int inputsAt = 0;
   static constexpr int rowBlocksAt = inputsAt + mostBlocks / 2 * tileBytes;
   static constexpr int sumsAt = rowBlocksAt + tileBytes;
@@ -83,7 +102,7 @@ private:
   static constexpr int totalsAt = productsAt + mostBlocks * mostPanels * tileBytes;
   static constexpr int weightsAt = totalsAt + mostPanels * amxtiles::groupRows * lineBytes;
   static constexpr int slotsAt = weightsAt + mostPanels * mostBlocks * expandedBytes;
-  static_assert(slotsAt + 2 * 8 + lineBytes <= amxtiles::frameBytes);
+  static_assert(slotsAt + (4 + ownSlots) * 8 + lineBytes <= amxtiles::frameBytes);
 };
 
 } // namespace inf

@@ -7,7 +7,7 @@ namespace {
 
 /// As for q8 rows (IntegerReduction.cpp): fetched into the second level cache two pages ahead.
 constexpr int prefetchBytes = 8704;
-constexpr unsigned fewestRowsToPrefetch = 2;
+constexpr unsigned fewestRowsToPrefetch(KernelIsa isa) { return isa == KernelIsa::Amx ? 1 : 2; }
 constexpr uint32_t upperHalf = 0xFFFF0000u;
 
 } // namespace
@@ -27,7 +27,7 @@ void PairWalk::begin() {
 }
 
 void PairWalk::prefetch() {
-  if (rows < fewestRowsToPrefetch)
+  if (rows < fewestRowsToPrefetch(context.spec.isa))
     return;
   if (panels == 1)
     return context.a.prefetcht1(context.a.ptr[context.cursor + prefetchBytes]);

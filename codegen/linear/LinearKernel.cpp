@@ -15,7 +15,7 @@
 #include <functional>
 
 #include "codegen/Generators.h"
-#include "codegen/linear/AmxProduct.h"
+#include "codegen/linear/AmxTiles.h"
 #include "codegen/linear/Epilogue.h"
 #include "codegen/linear/Reduction.h"
 
@@ -90,7 +90,7 @@ void LinearGenerator::tilesOrVectors() {
   if (context.spec.inputs == InputFormat::BF16)
     emitAmxBf16Product(context, epilogue);
   else
-    emitAmxProduct(context, epilogue);
+    emitAmxTiles(context, epilogue);
   a.L(done);
 }
 

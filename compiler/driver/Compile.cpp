@@ -106,9 +106,9 @@ CompileOptions settledOptions(const CompileOptions &asked) {
          options.maxRows, options.maxOutputRows);
   if (options.kvElement != "f32" && options.kvElement != "bf16")
     fail(ErrorCode::Usage, "--kv must be f32 or bf16, not \"{}\"", options.kvElement);
-  constexpr std::array<std::string_view, 4> activations = {"auto", "f32", "q8", "bf16"};
+  constexpr std::array<std::string_view, 5> activations = {"auto", "f32", "q8", "mxint8", "bf16"};
   if (std::find(activations.begin(), activations.end(), options.activations) == activations.end())
-    fail(ErrorCode::Usage, "--activations must be auto, f32, q8 or bf16, not \"{}\"",
+    fail(ErrorCode::Usage, "--activations must be auto, f32, q8, mxint8 or bf16, not \"{}\"",
          options.activations);
   parseQuantPolicy(options.quantPolicy); // fails with what is wrong, before a model is read
   if (!options.maxOutputRows)

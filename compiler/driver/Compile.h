@@ -32,8 +32,9 @@ struct CompileOptions {
   std::string target = "native";
   std::string quantPolicy = "int8"; ///< passes/QuantPolicy.h
   /// What products read their rows in. "f32"; "q8": int8 where the weights are in blocks, else f32;
-  /// "bf16": as q8, and bf16 where the weights are bf16; "auto": q8, but f32 where the policy is
-  /// `none`, which rounds nothing.
+  /// "mxint8": as q8 with scales that are powers of two; "bf16": as q8, and bf16 where the weights
+  /// are bf16; "auto": mxint8 for targets with AMX, else q8, but f32 where the policy is `none`,
+  /// which rounds nothing.
   std::string activations = "auto";
   std::string kvElement = "bf16";
   WeightsChoice weights;

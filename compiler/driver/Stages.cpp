@@ -6,6 +6,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "codegen/Target.h"
 #include "passes/Pipeline.h"
 #include "passes/QuantPolicy.h"
 #include "runtime/format/FileOutput.h"
@@ -33,11 +34,19 @@ void checkLeftOut(const CompileOptions &options) {
   }
 }
 
-std::string activationsFor(const CompileOptions &options) {
+/// Tiles of bf16 hold a code times its scale where that is a power of two
+/// (codegen/linear/AmxExactProduct.cpp).
+bool wantsPowersOfTwo(const FeatureSet &features) {
+  return features.has(Feature::AMXTILE) && features.has(Feature::AMXBF16);
+}
+
+std::string activationsFor(const CompileOptions &options, const FeatureSet &features) {
   if (options.activations != "auto")
     return options.activations;
   QuantPolicy policy = parseQuantPolicy(options.quantPolicy);
-  return policy.base || !policy.rules.empty() ? "q8" : "f32";
+  if (!policy.base && policy.rules.empty())
+    return "f32";
+  return wantsPowersOfTwo(features) ? "mxint8" : "q8";
 }
 
 void saveIr(const CompileOptions &options, size_t number, const std::string &stage,
@@ -81,7 +90,7 @@ void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOpti
   checkLeftOut(options);
   PipelineOptions pipeline;
   pipeline.quantPolicy = options.quantPolicy;
-  pipeline.activations = activationsFor(options);
+  pipeline.activations = activationsFor(options, targetByName(targetName).features);
   pipeline.target = targetName;
   pipeline.maxRows = options.maxRows;
   if (options.maxOutputRows)

@@ -64,7 +64,7 @@ void addCompile(CLI::App &app, CompileFlags &flags) {
   command->add_option("--quant", options.quantPolicy,
                       "none, int8 (default), int4, PATTERN=FORMAT,...");
   command->add_option("--activations", options.activations,
-                      "rows of products, dots of attention: auto, f32, q8, bf16");
+                      "rows of products, dots of attention: auto, f32, q8, mxint8, bf16");
   command->add_flag("--no-tokenizer", flags.noTokenizer, "the model takes token ids alone");
   command->add_option("--kv", options.kvElement, "cached keys and values: bf16 (default), f32");
   command->add_option("--max-rows", options.maxRows, "rows one step may have");

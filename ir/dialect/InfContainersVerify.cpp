@@ -41,8 +41,8 @@ LogicalResult ModelOp::verifyRegions() {
                            << int64_t(*rows);
   if (int64_t(getArena().value_or(0)) < 0 || int64_t(getScratch().value_or(0)) < 0)
     return emitOpError() << "(C4) expected arena and scratch >= 0";
-  if (getActivations() && !llvm::is_contained({"f32", "q8", "bf16"}, *getActivations()))
-    return emitOpError() << "(C5) expected activations f32, q8 or bf16, found "
+  if (getActivations() && !llvm::is_contained({"f32", "q8", "mxint8", "bf16"}, *getActivations()))
+    return emitOpError() << "(C5) expected activations f32, q8, mxint8 or bf16, found "
                          << *getActivations();
   auto steps = getBody().getOps<StepOp>();
   if (std::distance(steps.begin(), steps.end()) != 1)

@@ -94,6 +94,11 @@ bool isBf16(Value value) {
   return tensor && tensor.getElementType().isBF16();
 }
 
+bool scalesArePowersOfTwo(Operation *op) {
+  auto model = op->getParentOfType<ModelOp>();
+  return model && model.getActivations() == "mxint8";
+}
+
 bool isRounded(Value value) { return isQ8(value) || isBf16(value); }
 
 RankedTensorType activationType(MLIRContext *context, int64_t features) {

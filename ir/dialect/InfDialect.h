@@ -64,6 +64,8 @@ mlir::RankedTensorType bf16Type(mlir::Type type);
 /// What the value's elements are.
 bool isQ8(mlir::Value value);
 bool isBf16(mlir::Value value);
+/// Whether the model that `op` is in asks for scales of q8 rows that are powers of two.
+bool scalesArePowersOfTwo(mlir::Operation *op);
 /// Either: rows in the form that a product reads, not floats.
 bool isRounded(mlir::Value value);
 /// tensor<?xFxf32>.

@@ -61,7 +61,9 @@ def Inf_Q8Type : Inf_Type<"Q8", "q8"> {
   let summary = "element of int8 activations: tensor<?xFx!inf.q8>";
   let description = [{
     Every 32 features share an f32 scale s = max|x| / 127; a feature is round(x / s) * s, rounded to
-    nearest even, steps in -127..127; 0 stays 0. runtime/abi/ActivationRows.h has the bytes. In
+    nearest even, steps in -127..127; 0 stays 0. In a model whose `activations` are mxint8 the scale
+    is the next power of two from there upwards (MXINT8 of the OCP microscaling formats, but for its
+    code -128). runtime/abi/ActivationRows.h has the bytes. In
     meaning a q8 value is the f32 value after that rounding: ops read it as such. The same holds for
     elements of bf16, rounded to nearest even.
   }];

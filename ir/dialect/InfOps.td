@@ -52,7 +52,7 @@ def Inf_ModelOp : Inf_Op<"model", [Symbol, SymbolTable, IsolatedFromAbove, NoTer
   let description = [{
     (C1) exactly one inf.step; (C2) layers are numbered 0.. in order; (C3) vocabulary, hidden and
     max_context are in 1..2^31-1; (C4) max_rows and max_output_rows are in 1..65536, arena and
-    scratch >= 0; (C5) activations, what products read that can, is f32, q8 or bf16.
+    scratch >= 0; (C5) activations, what products read that can, is f32, q8, mxint8 or bf16.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$architecture, I64Attr:$vocabulary,
                        I64Attr:$hidden, I64Attr:$max_context, DenseI64ArrayAttr:$eos_tokens,

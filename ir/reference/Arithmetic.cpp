@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -172,14 +173,23 @@ ReferenceTensor roundedToBf16(const ReferenceTensor &x) {
   return out;
 }
 
-ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block) {
+/// The next power of two from x >= 0 upwards; 0, infinity and NaN stay.
+static float powerOfTwo(float x) {
+  if (!(x > 0) || std::isinf(x))
+    return x;
+  int exponent;
+  float fraction = std::frexp(x, &exponent); // 0.5 <= fraction < 1
+  return std::max(std::ldexp(1.0f, fraction == 0.5f ? exponent - 1 : exponent), FLT_MIN);
+}
+
+ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block, bool powersOfTwo) {
   ReferenceTensor out = x;
   for (int64_t r = 0; r < x.rows; ++r)
     for (int64_t begin = 0; begin < x.width; begin += block) {
       float highest = 0;
       for (int64_t i = begin; i < begin + block; ++i)
         highest = std::max(highest, std::abs(x.row(r)[i]));
-      float scale = highest / 127;
+      float scale = powersOfTwo ? powerOfTwo(highest / 127) : highest / 127;
       for (int64_t i = begin; i < begin + block && scale > 0; ++i)
         out.row(r)[i] = std::clamp(std::nearbyint(x.row(r)[i] / scale), -127.0f, 127.0f) * scale;
     }

@@ -48,7 +48,7 @@ ReferenceTensor weightedSum(const ReferenceTensor &partials, const ReferenceTens
                             const ReferenceTensor *residual);
 /// Every value by roundToBf16.
 ReferenceTensor roundedToBf16(const ReferenceTensor &x);
-/// round(x / s) * s with s = max|x| / 127 of each block.
-ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block);
+/// round(x / s) * s with s = max|x| / 127 of each block, or the next power of two.
+ReferenceTensor quantizeDequantize(const ReferenceTensor &x, int64_t block, bool powersOfTwo);
 
 } // namespace inf::ir

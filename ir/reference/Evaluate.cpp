@@ -294,7 +294,7 @@ void evaluate(EvaluationContext &context, Operation *op) {
       });
   for (Value result : op->getResults()) {
     if (isQ8(result))
-      set(result, quantizeDequantize(at(result), q8Block));
+      set(result, quantizeDequantize(at(result), q8Block, scalesArePowersOfTwo(op)));
     if (isBf16(result))
       set(result, roundedToBf16(at(result)));
   }

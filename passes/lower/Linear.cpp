@@ -134,7 +134,10 @@ void emitStoreRounded(StepFrame &frame, Operation *op, Value result, Share mine,
 }
 
 void emitLinearCall(StepFrame &frame, Operation *op, Value rows) {
-  frame.e.store(rows, frame.linearArgs, offsetof(LinearArgs, rows));
+  Emit &e = frame.e;
+  e.store(rows, frame.linearArgs, offsetof(LinearArgs, rows));
+  e.store(e.at(frame.scratch, scratchOf(op, *frame.model.getMaxRows()).kernel), frame.linearArgs,
+          offsetof(LinearArgs, scratch));
   emitKernelCall(frame, op, frame.linearArgs);
 }
 

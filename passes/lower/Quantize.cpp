@@ -47,10 +47,24 @@ Halves emitCodes(Emit &e, Halves x, Value scale) {
   });
 }
 
-void emitQuantizeBlock(Emit &e, Value from, Value codesAt, Value blockAt) {
+/// The next power of two from a number that is not negative upwards: 0 stays 0, as do infinity and
+/// NaN, and a denormal becomes the least normal number.
+Value emitPowerOfTwo(Emit &e, Value x) {
+  constexpr int32_t mantissa = 0x007fffff, exponent = 0x7f800000;
+  Value bits = e.b.create<arith::BitcastOp>(e.loc, e.i32(), x);
+  Value up = e.b.create<arith::AndIOp>(
+      e.loc, e.b.create<arith::AddIOp>(e.loc, bits, e.constI32(mantissa)), e.constI32(exponent));
+  Value power = e.b.create<arith::BitcastOp>(e.loc, e.f32(), up);
+  Value isNan = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::UNO, x, x);
+  return e.b.create<arith::SelectOp>(e.loc, isNan, x, power);
+}
+
+void emitQuantizeBlock(Emit &e, bool powersOfTwo, Value from, Value codesAt, Value blockAt) {
   constexpr int64_t halfBytes = lanes * 4;
   Halves x{e.load(e.vec(lanes), from), e.load(e.vec(lanes), from, halfBytes)};
   Value scale = e.divf(emitLargest(e, x), e.like(e.f32(), largestCode));
+  if (powersOfTwo)
+    scale = emitPowerOfTwo(e, scale);
   Halves codes = emitCodes(e, x, scale);
   Value both = e.b.create<arith::AddIOp>(e.loc, codes.low, codes.high);
   Value sum = e.b.create<vector::ReductionOp>(e.loc, vector::CombiningKind::ADD, both);
@@ -100,11 +114,12 @@ void emitDequantizeBlock(Emit &e, ir::Format format, Value block, Value to) {
 
 namespace {
 
-void emitToQ8(Emit &e, Value from, Value row, Value begin, Value end, int64_t features) {
+void emitToQ8(Emit &e, bool powersOfTwo, Value from, Value row, Value begin, Value end,
+              int64_t features) {
   Value blocks = e.at(row, int64_t(q8BlocksOffset(uint64_t(features))));
   e.loop(begin, end, ir::q8Block, [&](Value i) {
     Value index = e.div(i, e.constI64(ir::q8Block));
-    emitQuantizeBlock(e, e.at(from, e.mul(e.sub(i, begin), 4)), e.at(row, i),
+    emitQuantizeBlock(e, powersOfTwo, e.at(from, e.mul(e.sub(i, begin), 4)), e.at(row, i),
                       e.at(blocks, e.mul(index, int64_t(sizeof(Q8Block)))));
   });
 }
@@ -127,8 +142,10 @@ void emitToBf16Row(Emit &e, Value from, Value row, Value begin, Value end, int64
 } // namespace
 
 void emitRound(Emit &e, Value rounded, Value from, Value row, Value begin, Value end) {
-  auto emit = ir::isBf16(rounded) ? emitToBf16Row : emitToQ8;
-  emit(e, from, row, begin, end, ir::featuresOf(rounded));
+  int64_t features = ir::featuresOf(rounded);
+  if (ir::isBf16(rounded))
+    return emitToBf16Row(e, from, row, begin, end, features);
+  emitToQ8(e, ir::scalesArePowersOfTwo(rounded.getDefiningOp()), from, row, begin, end, features);
 }
 
 void emitRoundRow(Emit &e, Value rounded, Value from, Value row) {

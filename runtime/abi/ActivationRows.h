@@ -6,8 +6,10 @@
 //   blocks   [columns / 32] of { f32 scale, i32 -16 * (sum of the block's codes) }
 //   padded to 64 bytes
 //
-// x = code * scale. The sum is what a kernel subtracts that holds its weights as unsigned numbers
-// (value + 16, or + 128 and the sum shifted by 3): an accumulator that starts there needs no more.
+// x = code * scale. Kernels take any scales; on AMX tiles those that are powers of two are faster
+// (`--activations=mxint8`). The sum is what a kernel subtracts that
+// holds its weights as unsigned numbers (value + 16, or + 128 and the sum shifted by 3): an
+// accumulator that starts there needs no more.
 //
 // bf16: the upper halves of f32, rounded to nearest even.
 //

@@ -1,5 +1,6 @@
 // Linear kernels on AMX tiles: the bits of every other q8 kernel. Where this machine has no AMX,
 // TileEmulation runs the tile instructions.
+#include <cmath>
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -189,6 +190,128 @@ TEST_F(AmxLinearKernel, ScalesOfAnySizeGiveTheBitsOfVnni) {
       for (auto &scales : problem.codeScales)
         scales[1] = inputScale;
       expectVnniBits(amxSpec(format), problem, "input scale " + std::to_string(inputScale));
+    }
+}
+
+/// Scales of rows become powers of two, 2^low .. 2^high, some 0; those of weights bytes lowByte ..
+/// highByte: what AmxExactProduct.cpp takes, or not.
+LinearProblem powersOfTwo(const KernelSpec &spec, LinearShape shape, int low, int high,
+                          unsigned lowByte = 110, unsigned highByte = 135) {
+  LinearProblem problem(spec, shape, seed);
+  std::mt19937 random(seed);
+  for (auto &scales : problem.codeScales)
+    for (float &scale : scales)
+      scale = random() % 16 == 0
+                  ? 0.0f
+                  : std::ldexp(1.0f, low + static_cast<int>(random()) % (high - low + 1));
+  if (spec.weights != WeightFormat::MXFP4)
+    return problem;
+  const size_t blockBytes = weightBytes(spec.weights, 16 * 32);
+  for (size_t i = 0; i < problem.weights.size(); ++i)
+    if (i % blockBytes >= codeBytes(spec.weights))
+      problem.weights[i] = static_cast<uint8_t>(lowByte + random() % (highByte - lowByte + 1));
+  return problem;
+}
+
+void expectVnniBitsOfPowers(const KernelSpec &spec, LinearShape shape) {
+  LinearProblem problem = powersOfTwo(spec, shape, -20, 3);
+  expectVnniBits(spec, problem);
+}
+
+TEST_F(AmxLinearKernel, ScalesThatArePowersOfTwoGiveTheBitsOfVnni) {
+  const KernelSpec spec = amxSpec(WeightFormat::MXFP4);
+  for (int64_t rows = 1; rows <= 40; ++rows)
+    expectVnniBitsOfPowers(spec, {rows, 2, 64});
+  for (int64_t rows : {63, 65, 127, 128, 129, 143, 145, 161, 256, 259})
+    expectVnniBitsOfPowers(spec, {rows, 3, 64});
+  for (int64_t blocks = 1; blocks <= 17; ++blocks)
+    expectVnniBitsOfPowers(spec, {9, 3, 32 * blocks});
+  expectVnniBitsOfPowers(spec, {33, 2, 2880});
+}
+
+TEST_F(AmxLinearKernel, ScalesThatArePowersOfTwoWorkWithEveryEpilogue) {
+  for (Activation activation : allActivations)
+    for (int64_t panels = 1; panels <= 5; ++panels)
+      for (int64_t rows : {8, 21, 70}) {
+        KernelSpec spec = amxSpec(WeightFormat::MXFP4);
+        spec.activation = activation;
+        spec.bias = spec.scale = spec.addend = spec.residual = true;
+        expectVnniBitsOfPowers(spec, {rows, panels, 288});
+      }
+}
+
+/// Both ends of what is exact, and a step beyond each: the sums of exponents, the bytes of weights,
+/// rows that are denormal.
+TEST_F(AmxLinearKernel, PowersOfTwoOfAnySizeGiveTheBitsOfVnni) {
+  struct Range {
+    int low, high;
+    unsigned lowByte, highByte;
+  };
+  for (const Range &range : {Range{-126, -126, 127, 127},
+                             {-126, -120, 126, 130},
+                             {-127, -127, 127, 127},
+                             {-149, -140, 200, 210},
+                             {110, 110, 127, 127},
+                             {111, 111, 127, 127},
+                             {-10, 127, 100, 254},
+                             {-14, -14, 251, 251},
+                             {-15, -15, 252, 252},
+                             {0, 0, 1, 1},
+                             {0, 1, 0, 1},
+                             {126, 127, 1, 20},
+                             {120, 120, 1, 100},
+                             {121, 121, 1, 100},
+                             {-20, 3, 0, 254},
+                             {-3, -1, 248, 254}})
+    for (int64_t rows : {9, 40}) {
+      LinearProblem problem = powersOfTwo(amxSpec(WeightFormat::MXFP4), {rows, 3, 320}, range.low,
+                                          range.high, range.lowByte, range.highByte);
+      expectVnniBits(amxSpec(WeightFormat::MXFP4), problem,
+                     "2^" + std::to_string(range.low) + " and byte " +
+                         std::to_string(range.lowByte));
+    }
+}
+
+/// One scale of one row, or of one panel, that is not as the others: its rows, or its panel, are
+/// multiplied in another way, and nothing is added twice where the residual is the output.
+TEST_F(AmxLinearKernel, AScaleThatIsNoPowerOfTwoOrOutOfRangeChangesNoBit) {
+  KernelSpec spec = amxSpec(WeightFormat::MXFP4);
+  spec.residual = true;
+  const LinearShape shape{150, 5, 320};
+  const size_t blockBytes = weightBytes(spec.weights, 16 * 32);
+  const size_t panelBytes = blockBytes * 10;
+  for (int which = 0; which < 6; ++which) {
+    LinearProblem problem = powersOfTwo(spec, shape, -20, 3);
+    if (which < 3)
+      problem.codeScales[which == 0   ? 3
+                         : which == 1 ? 140
+                                      : 127][which * 4] = which == 2 ? -0.5f : 0.75f;
+    else
+      problem.weights[panelBytes * static_cast<size_t>(which - 3) * 2 + blockBytes * 9 +
+                      codeBytes(spec.weights) + 5] = which == 4 ? 253 : 0;
+    std::vector<float> tiles, vectors;
+    ExecutableKernel amx(spec), vnni(vnniSpec(spec));
+    amx(problem.argsInPlace(tiles));
+    vnni(problem.argsInPlace(vectors));
+    EXPECT_THAT(bitsOf(tiles), ElementsAreArray(bitsOf(vectors))) << "case " << which;
+  }
+}
+
+TEST_F(AmxLinearKernel, EveryCodeAndScaleOfMxfp4HasItsValueInTilesOfBf16) {
+  LinearProblem problem = powersOfTwo(amxSpec(WeightFormat::MXFP4), {32, 1, 32}, 0, 0);
+  for (size_t column = 0; column < 32; ++column) { // row r has its only code in column r
+    std::fill(problem.codes[column].begin(), problem.codes[column].end(), int8_t{0});
+    problem.codes[column][column] = static_cast<int8_t>(column % 2 ? -127 : 127);
+    problem.codeScales[column][0] = 1;
+  }
+  for (int scale = 0; scale < 255; ++scale)
+    for (int code = 0; code < 16; code += scale % 8 == 0 ? 1 : 5) {
+      setCodes(problem, WeightFormat::MXFP4, static_cast<uint8_t>(code | (15 - code) << 4),
+               static_cast<uint8_t>((code ^ 9) | code << 4));
+      std::fill(problem.weights.begin() + codeBytes(WeightFormat::MXFP4), problem.weights.end(),
+                static_cast<uint8_t>(scale));
+      expectVnniBits(amxSpec(WeightFormat::MXFP4), problem,
+                     "code " + std::to_string(code) + " scale " + std::to_string(scale));
     }
 }
 

@@ -126,17 +126,22 @@ constexpr Needs vectorInstructions[] = {
     {"vpermw", none, Feature::AVX512BW},
     {"vpmaddubsw", Feature::AVX2, Feature::AVX512BW},
     {"vpmaddwd", Feature::AVX2, Feature::AVX512BW},
+    {"vpmaxsd", Feature::AVX2, Feature::AVX512F},
     {"vpmaxud", Feature::AVX2, Feature::AVX512F},
+    {"vpmovsxbd", Feature::AVX2, Feature::AVX512F},
     {"vpmovzxbd", Feature::AVX2, Feature::AVX512F},
     {"vpmovzxwd", Feature::AVX2, Feature::AVX512F},
     {"vpminud", Feature::AVX2, Feature::AVX512F},
     {"vpor", Feature::AVX2, none},
+    {"vpord", none, Feature::AVX512F},
     {"vpshufb", Feature::AVX2, Feature::AVX512BW},
     {"vpslld", Feature::AVX2, Feature::AVX512F},
     {"vpsllq", Feature::AVX2, Feature::AVX512F},
     {"vpsrad", Feature::AVX2, Feature::AVX512F},
     {"vpsrld", Feature::AVX2, Feature::AVX512F},
+    {"vpsrlw", Feature::AVX2, Feature::AVX512BW},
     {"vpsubd", Feature::AVX2, Feature::AVX512F},
+    {"vpsubusw", Feature::AVX2, Feature::AVX512BW},
     {"vpxord", none, Feature::AVX512F},
     {"vrndscaleps", none, Feature::AVX512F},
     {"vroundps", Feature::AVX, none},
@@ -149,9 +154,9 @@ constexpr Needs vectorInstructions[] = {
 
 /// Every x86-64 has these.
 constexpr std::string_view baseInstructions[] = {
-    "add",        "and",  "cmovg", "cmp", "imul", "je",     "jg",   "jge", "jl",
-    "jle",        "jmp",  "jne",   "lea", "mov",  "movsxd", "neg",  "or",  "pop",
-    "prefetcht1", "push", "ret",   "shl", "shr",  "sub",    "test", "xor"};
+    "add",        "and",        "cmovg", "cmp", "imul", "je",     "jg",  "jge",  "jl",
+    "jle",        "jmp",        "jne",   "lea", "mov",  "movsxd", "neg", "or",   "pop",
+    "prefetcht0", "prefetcht1", "push",  "ret", "shl",  "shr",    "sub", "test", "xor"};
 
 /// Nothing when the instruction is in no table or has no such encoding.
 std::optional<FeatureSet> featuresOf(const std::string &text, bool evex) {

@@ -43,7 +43,8 @@ std::vector<uint8_t> bf16BytesOf(const std::vector<float> &values) {
 } // namespace
 
 LinearProblem::LinearProblem(const KernelSpec &spec, LinearShape problemShape, unsigned seed)
-    : shape(problemShape), inputs(spec.inputs) {
+    : shape(problemShape), inputs(spec.inputs), amxSpec(spec) {
+  amxSpec.isa = KernelIsa::Amx;
   std::mt19937 random(seed);
   const size_t halves = spec.activation == Activation::None ? 1 : 2;
   const size_t packed = stride() * halves;
@@ -145,6 +146,15 @@ void LinearProblem::fillBlocks(WeightFormat format, std::mt19937 &random) {
       put16(weights, i / 2, anyHalf(random));
 }
 
+/// On a cache line, and full of what would show where a kernel reads what it hasn't written: NaN.
+uint8_t *LinearProblem::alignedScratch() {
+  constexpr size_t line = 64;
+  const auto bytes = linearScratchBytes(amxSpec, shape.rows, shape.columns);
+  scratch.assign(static_cast<size_t>(bytes) + line, 0xFF);
+  const auto at = reinterpret_cast<uintptr_t>(scratch.data());
+  return scratch.data() + (line - at % line) % line;
+}
+
 const LinearArgs &LinearProblem::argsInto(std::vector<float> &out) {
   guardedWeights = std::make_unique<GuardedBytes>(weights);
   guardedX.clear();
@@ -169,7 +179,8 @@ const LinearArgs &LinearProblem::argsInto(std::vector<float> &out) {
           shape.panels,
           shape.columns,
           7.0f,
-          1.702f};
+          1.702f,
+          alignedScratch()};
   return args;
 }
 

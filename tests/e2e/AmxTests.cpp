@@ -51,7 +51,7 @@ std::string tinyBf16InTheOrderOfTiles() {
 TEST(Amx, aWholeModelGivesTheBitsOfItsVnniTwin) {
   SKIP_UNLESS_RUNS("avx512bf16");
   const std::vector<int32_t> tokens = someTokens(150); // beyond the window; no multiple of a tile
-  const AllLogits twin = soloLogits(tinyDefault("avx512vnni"), tokens);
+  const AllLogits twin = soloLogits(tinyDefault("avx512vnni", {"--activations=mxint8"}), tokens);
   const std::string model = tinyDefault("amx");
   TileEmulation emulation;
   EXPECT_TRUE(sameBits(twin, prefillLogits(*openAmxSession(model, 1), 0, tokens)));

@@ -136,6 +136,12 @@ TEST_P(Reference, weightsInBlockFormatsReadByInt8) {
   expectRandomModelMatches(gptOssLikeModel(), GetParam(), "int8", "q8", q8Logits);
 }
 
+TEST_P(Reference, weightsInBlockFormatsReadByMxint8) {
+  for (const char *quant : {"int8", "int4", "int4a"})
+    expectRandomModelMatches(denseModel(), GetParam(), quant, "mxint8", mxint8Logits);
+  expectRandomModelMatches(gptOssLikeModel(), GetParam(), "int8", "mxint8", mxint8Logits);
+}
+
 void expectBf16ModelsMatch(const char *target) {
   for (ModelDesc desc : {denseModel(), gptOssLikeModel(), unevenModel(), qwenLikeModel()}) {
     desc.name += "_bf16";

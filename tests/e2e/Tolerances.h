@@ -30,6 +30,8 @@ inline constexpr double perplexity = 0.01;
 /// error of the middle between two steps goes the other way and is then off by a step, 1/127 of the
 /// largest of its block; one in some 10,000, but in every layer.
 inline constexpr double q8Logits = 5e-2;
+/// As q8Logits; a step of a rounded row is up to twice as long.
+inline constexpr double mxint8Logits = 1e-1;
 
 /// The same with activations in bf16: a step is at most 2^-7 of the value. Weights must be rounded
 /// alike on both sides, so the rest of the difference is sums in f32.

@@ -51,7 +51,7 @@ inf.model @negative_arena attributes {architecture = "a", vocabulary = 4 : i64, 
 
 // -----
 
-// expected-error@+1 {{'inf.model' op (C5) expected activations f32, q8 or bf16, found q9}}
+// expected-error@+1 {{'inf.model' op (C5) expected activations f32, q8, mxint8 or bf16, found q9}}
 inf.model @unknown_activations attributes {activations = "q9", architecture = "a", vocabulary = 4 : i64, hidden = 16 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
 }
 

@@ -6,7 +6,7 @@
 
 // F32-NOT: q8
 // F32-NOT: dots = "bf16"
-// NONE: error: expected activations (f32, q8 or bf16) on the model; run inf-quantize
+// NONE: error: expected activations (f32, q8, mxint8 or bf16) on the model; run inf-quantize
 inf.model @m attributes {activations = "q8", architecture = "a", vocabulary = 4 : i64, hidden = 32 : i64, max_context = 8 : i64, eos_tokens = array<i64>} {
   inf.kv_group @narrow {layers = array<i64: 3>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "bf16", block_tokens = 16 : i64}
   inf.kv_group @wide {layers = array<i64: 4>, kv_heads = 1 : i64, head_dim = 32 : i64, window = 0 : i64, element = "f32", block_tokens = 16 : i64}

@@ -11,7 +11,7 @@
 // stream, and rules those of weights by name.
 
 // POLICY: error: --quant: found "int9" in "int9", expected one of none, bf16, int8, int4, int4a
-// ROWS: error: expected activations f32, q8 or bf16, found int9
+// ROWS: error: expected activations f32, q8, mxint8 or bf16, found int9
 // NAME: error: quantization rule helf names no matrix of this model
 // EMBEDDING: @matrix {{.*}} {format = #inf.format<int4>
 // A star passes over vectors, embeddings and routers.
