@@ -1,14 +1,14 @@
-// Rows in q8 times mxfp4 weights, whose scales are all powers of two (q8's by
-// passes/lower/Quantize.cpp): a code times its scale is a bf16, so the scales go into the tiles and
+// Rows in q8 times mxfp4 weights, whose scales are all powers of two (those of rows by
+// `--activations=mxint8`): a code times its scale is a bf16, so the scales go into the tiles and
 // the sums stay there over all columns.
 //
 //   for each group of 128 rows:
 //     their codes times scales, as bf16, go to the call's scratch
 //     while there are panels, two at a time (a pair, with swiglu), at last one:
-//       for each chunk of 8 blocks:
-//         expand its weights to bf16, in the frame
+//       for each chunk of 4 blocks, whose weights are in the frame as bf16:
 //         for each 32 rows, as two tiles:
 //           sums[tile][panel] += rows[tile] * weights[panel], 32 columns at a time
+//           beside the first 32 rows: expand the weights of the next chunk, block by block
 //       y = epilogue(sums)
 //
 // The bits are those of total = fma(float(c), w * a, total), KernelArgs.h: of a block tdpbf16ps
@@ -29,10 +29,12 @@
 // fifth being a neighbour's, so the table is there twice. Values stand in it 2^124 times too large,
 // and a saturating subtraction of (251 - b) from the exponent leaves a 0 what it is.
 //
-// Measured on Emerald Rapids, 64 rows: see KernelTable.cpp. Of a prototype's 43 cycles for a tile
-// and 32 columns, where tdpbf16ps takes 16: expanding 13 (54 a panel and block, for 4 tiles), the
-// rest loading tiles, of rows from the second level and of weights from the first. Chunks of 16
-// blocks take 59: their weights leave the first level. Four panels side by side: 60.
+// Measured on Emerald Rapids, 64 rows, cycles for a tile and 32 columns, where tdpbf16ps takes 16:
+// 43 in a prototype that expands a chunk before it multiplies, 47 to 49 in this kernel with all
+// around it. Of the 43, expanding takes 13 (54 a panel and block, shared by 4 tiles), converting
+// rows 2, and the rest is tiles of rows that come from the second level. Chunks of 16 blocks take
+// 59, as their weights leave the first level; four panels side by side 60; rows converted for 16
+// panels at a time and not for all, 59.
 #include "codegen/linear/AmxExactProduct.h"
 
 #include <bit>
