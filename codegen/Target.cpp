@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <initializer_list>
+#include <optional>
 
 #include "runtime/base/Error.h"
 
@@ -160,14 +161,31 @@ Target nativeTarget() {
   return makeTarget(nativeName(cpu.usable), cpu.usable);
 }
 
+/// Of "+feature+feature" from `at` on; nullopt when one is not known.
+std::optional<FeatureSet> featuresBehind(std::string_view name, size_t at) {
+  FeatureSet found;
+  while (at != std::string_view::npos) {
+    const size_t end = name.find('+', at + 1);
+    const size_t length = end == std::string_view::npos ? end : end - at - 1;
+    const std::optional<Feature> feature = featureByName(name.substr(at + 1, length));
+    if (!feature)
+      return std::nullopt;
+    found = found.with(*feature);
+    at = end;
+  }
+  return found;
+}
+
 } // namespace
 
 Target targetByName(std::string_view name) {
   if (name == "native")
     return nativeTarget();
+  const size_t plus = name.find('+');
   for (const NamedTarget &target : namedTargets())
-    if (target.name == name)
-      return makeTarget(std::string(name), target.features);
+    if (target.name == name.substr(0, plus))
+      if (std::optional<FeatureSet> extra = featuresBehind(name, plus))
+        return makeTarget(std::string(name), target.features | *extra);
   std::string known;
   for (const std::string &each : targetNames())
     known += (known.empty() ? "" : ", ") + each;

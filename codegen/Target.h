@@ -19,8 +19,9 @@ struct Target {
 };
 
 /// avx2, avx512, avx512vnni, avx512bf16, amx, haswell, skylake-avx512, cascadelake, icelake,
-/// znver4, znver5, sapphirerapids, native. Fails with Usage naming the known ones; `native` fails
-/// with Machine when this CPU has no AVX2.
+/// znver4, znver5, sapphirerapids, native, or one of these but native and more features,
+/// "znver5+amx_fp16", as native calls a CPU that has more than any of them. Fails with Usage naming
+/// the known ones; `native` fails with Machine when this CPU has no AVX2.
 Target targetByName(std::string_view name);
 std::vector<std::string> targetNames();
 

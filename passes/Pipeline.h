@@ -13,7 +13,8 @@ namespace inf {
 
 struct PipelineOptions {
   std::string quantPolicy = "none"; ///< passes/QuantPolicy.h
-  std::string activations = "f32";  ///< of products of block formats: "q8" or "f32"
+  std::string activations =
+      "f32"; ///< of products of block formats: "q8", "mxint8" or "f32"; "bf16"
   std::string target = "avx2";
   int64_t maxRows = defaultMaxRows, maxOutputRows = defaultMaxOutputRows;
 };

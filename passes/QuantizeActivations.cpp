@@ -39,7 +39,10 @@ RankedTensorType formOf(ir::ModelOp model, Operation *op, Value x) {
     });
   };
   if (all([](ir::Format format) { return ir::isBlockFormat(format); }))
-    return ir::q8Type(x.getType());
+    return model.getActivations() == "mxint8" &&
+                   all([](ir::Format format) { return format == ir::Format::MXFP4; })
+               ? ir::mxint8Type(x.getType())
+               : ir::q8Type(x.getType());
   if (model.getActivations() == "bf16" && !feedsRouter(op) &&
       all([](ir::Format format) { return format == ir::Format::BF16; }))
     return ir::bf16Type(x.getType());

@@ -25,7 +25,7 @@
 // order says.
 //
 // Cycles of 32 rows, 2 panels and 32 columns, from instruction counts and Intel's published
-// throughputs; not measured:
+// throughputs:
 //   tile unit    4 tdpbf16ps                                                       64
 //   load ports   4 tiles 32, gathering 16                                          48
 //   store port   gathering                                                         32

@@ -21,6 +21,8 @@
 //
 // With e for the exponent field of a and b for the byte of w, so what is asked is
 //   a = 0, or a power of two and 1 <= e <= 247;   1 <= b <= 251;   128 <= b + e <= 364
+// (e <= 247 keeps a code times a, -128 too, below infinity.) Padding outputs have b = 0, so a panel
+// that ends a matrix may be done in the other way each time; gpt-oss has none.
 // Rows are looked at while they are converted, weights while they are expanded: nothing has been
 // stored yet when it turns out that a panel is not exact, and AmxProduct.cpp does it instead.
 //
@@ -132,6 +134,14 @@ void AmxExactProduct::beginRowGroup() {
   a.mov(rowsOfGroup(), end());
 }
 
+/// A line for each block, and one more where that is an even number (linearScratchBytes).
+void AmxExactProduct::setRowStride() {
+  a.mov(rowStride(), linear.arg(offsetof(LinearArgs, columns)));
+  a.shr(rowStride(), 5); // / blockColumns
+  a.or_(rowStride(), 1);
+  a.shl(rowStride(), 6); // * lineBytes
+}
+
 /// Their range too.
 void AmxExactProduct::convertRows() {
   Xbyak::Label nextRow, nextBlock;
@@ -139,10 +149,11 @@ void AmxExactProduct::convertRows() {
                 least = lanes.take("2^32 - the least scale");
   for (const Lanes16 *each : {&all, &greatest, &least})
     lanes.setZero(*each);
-  a.mov(rowStride(), linear.arg(offsetof(LinearArgs, columns)));
-  a.lea(rowStride(), a.ptr[rowStride() * 2 + lineBytes]);
-  a.mov(at(), linear.arg(offsetof(LinearArgs, scratch)));
+  setRowStride();
+  const Gpr &rowAt = linear.cursor;
+  a.mov(rowAt, linear.arg(offsetof(LinearArgs, scratch)));
   a.L(nextRow);
+  a.mov(at(), rowAt);
   a.mov(linear.temp, linear.arg(offsetof(LinearArgs, x)));
   a.mov(from(), a.ptr[linear.temp + linear.row * 8]);
   a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
@@ -175,7 +186,7 @@ void AmxExactProduct::convertRows() {
   a.add(at(), lineBytes);
   a.sub(linear.k, static_cast<uint32_t>(blockColumns));
   a.jg(nextBlock);
-  a.add(at(), lineBytes); // rows lie an odd number of lines apart, or two: not all in the same sets
+  a.add(rowAt, rowStride());
   a.add(linear.row, 1);
   a.cmp(linear.row, context.rowsLimit());
   a.jl(nextRow);
@@ -231,8 +242,7 @@ void AmxExactProduct::panelsAndRows(unsigned side) {
   general.loadConfiguration();
   general.rowGroups(side);
   loadConfiguration();
-  a.mov(rowStride(), linear.arg(offsetof(LinearArgs, columns)));
-  a.lea(rowStride(), a.ptr[rowStride() * 2 + lineBytes]);
+  setRowStride();
   a.L(done);
 }
 

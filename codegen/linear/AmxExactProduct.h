@@ -22,6 +22,7 @@ private:
   };
 
   void beginRowGroup();
+  void setRowStride();
   void convertRows();
   void panels(unsigned side);
   void panelsAndRows(unsigned side);

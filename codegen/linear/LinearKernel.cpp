@@ -8,10 +8,10 @@
 //       with swiglu: z of the gate panel and of the up panel are stashed in the frame
 //       y = activation(z) + residual
 //
-// Calls of many rows on AMX tiles: AmxProduct.cpp, AmxBf16Product.cpp. All else: tiles of registers
-// as Tiling.h says, reductions, with drawings and register budgets, in FloatReduction.cpp,
-// IntegerReduction.cpp, Bf16Reduction.cpp and Bf16GroupReduction.cpp.
-// The epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
+// Calls of many rows on AMX tiles: AmxExactProduct.cpp, AmxProduct.cpp, AmxBf16Product.cpp. All
+// else: tiles of registers as Tiling.h says, reductions, with drawings and register budgets, in
+// FloatReduction.cpp, IntegerReduction.cpp, Bf16Reduction.cpp and Bf16GroupReduction.cpp. The
+// epilogue of a group borrows 3 to 4 Lanes16 while R P hold results.
 #include <functional>
 
 #include "codegen/Generators.h"

@@ -6,7 +6,7 @@
 
 namespace inf {
 
-/// Kernels on AMX tiles (AmxProduct.cpp, AmxBf16Product.cpp).
+/// Kernels on AMX tiles (AmxExactProduct.cpp, AmxProduct.cpp, AmxBf16Product.cpp).
 namespace amxtiles {
 inline constexpr unsigned tileRows = 16;        ///< of x in a tile: the row tile in a kernel's name
 inline constexpr unsigned groupRows = 64;       ///< q8 rows that use weights once expanded

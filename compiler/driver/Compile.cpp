@@ -124,7 +124,7 @@ void compile(const CompileOptions &asked) {
   CompileContext context;
   LoadedModel input = loadModel(context, options);
   requireCompilerMemory(options);
-  runStages(context, *input.module, options, target.name,
+  runStages(context, *input.module, options, target,
             options.emit == EmitAs::Mlir ? options.stopAfter : "");
   if (options.emit == EmitAs::Mlir)
     return writeText(options, printModule(*input.module));

@@ -13,7 +13,7 @@ CompiledInMemory::CompiledInMemory(const CompileOptions &asked) {
   Target target = targetByName(options.target);
   CompileContext context;
   LoadedModel input = loadModel(context, options);
-  runStages(context, *input.module, options, target.name, "");
+  runStages(context, *input.module, options, target, "");
   GeneratedCode code(context, *input.module, input.tokenizerJson, input.chatTemplate);
   payload = code.contents();
   std::vector<WeightDecl> decls;

@@ -87,6 +87,8 @@ void checkResumed(const CompileOptions &options, ir::ModelOp model) {
     refuse("--activations",
            "the type of the rows each product reads says it, and dots of attention; "
            "edit those, or go on from a stage before quantize-activations");
+  else if (isPast(model, "quantize"))
+    refuse("--activations", "activations of inf.model says it; edit that");
   if (model.getTarget() && model.getTarget()->str() != targetByName(options.target).name)
     refuse("--target", fmt::format("its kernels were selected for {}; go on from a stage before "
                                    "select-kernels, or leave the option out",

@@ -187,19 +187,18 @@ std::vector<Stage> stagesOf(ir::ModelOp model) {
   return stages;
 }
 
-/// The rounded forms in which some product reads its rows, "q8+bf16", and where sums of these go by
-/// 32 columns "bf16_by32"; "f32" when none does.
+/// The rounded forms in which some product reads its rows, "mxint8+q8", and where sums of bf16 go
+/// by 32 columns "bf16_by32"; "f32" when none does.
 std::string activationsOf(ir::ModelOp model) {
-  std::set<std::pair<InputFormat, Bf16Order>> forms;
+  std::set<std::string> names;
   model.walk([&](mlir::Operation *op) {
     std::optional<KernelSpec> kernel = kernelOn(op);
-    if (kernel && kernel->op == KernelOp::Linear && kernel->inputs != InputFormat::F32)
-      forms.insert({kernel->inputs, kernel->order});
+    if (!kernel || kernel->op != KernelOp::Linear || kernel->inputs == InputFormat::F32)
+      return;
+    const bool powers = llvm::any_of(op->getOperands(), ir::isMxint8);
+    names.insert(fmt::format("{}{}", powers ? "mxint8" : inputFormatName(kernel->inputs),
+                             kernel->order == Bf16Order::Groups ? "_by32" : ""));
   });
-  std::vector<std::string> names;
-  for (const auto &[form, order] : forms)
-    names.push_back(
-        fmt::format("{}{}", inputFormatName(form), order == Bf16Order::Groups ? "_by32" : ""));
   return names.empty() ? "f32" : fmt::format("{}", fmt::join(names, "+"));
 }
 

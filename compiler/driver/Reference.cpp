@@ -60,7 +60,7 @@ void compare(const std::string &path, const ir::ReferenceTensor &logits, Referen
 ReferenceReport runReferenceModel(const ReferenceOptions &options) {
   CompileContext context;
   LoadedModel input = loadModel(context, options.model);
-  runStages(context, *input.module, options.model, targetByName(options.model.target).name,
+  runStages(context, *input.module, options.model, targetByName(options.model.target),
             options.model.stopAfter.empty() ? roundedStage : options.model.stopAfter);
   ir::ModelOp model = theModel(*input.module);
   checkTokens(options.tokens, model);

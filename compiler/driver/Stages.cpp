@@ -86,12 +86,12 @@ bool isPast(ir::ModelOp model, const std::string &stage) {
 }
 
 void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOptions &options,
-               const std::string &targetName, const std::string &last) {
+               const Target &target, const std::string &last) {
   checkLeftOut(options);
   PipelineOptions pipeline;
   pipeline.quantPolicy = options.quantPolicy;
-  pipeline.activations = activationsFor(options, targetByName(targetName).features);
-  pipeline.target = targetName;
+  pipeline.activations = activationsFor(options, target.features);
+  pipeline.target = target.name;
   pipeline.maxRows = options.maxRows;
   if (options.maxOutputRows)
     pipeline.maxOutputRows = options.maxOutputRows;

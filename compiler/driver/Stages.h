@@ -1,6 +1,7 @@
 // Runs the pipeline from where a module stands to where the user wants it.
 #pragma once
 
+#include "codegen/Target.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Context.h"
 
@@ -10,7 +11,7 @@ namespace inf {
 /// (empty: all before lowering). Saves IR as `options` say. Fails with Usage for names of stages
 /// that do not exist or can't be left out, BadInput with the pass's message.
 void runStages(CompileContext &context, mlir::ModuleOp module, const CompileOptions &options,
-               const std::string &targetName, const std::string &last);
+               const Target &target, const std::string &last);
 
 /// Whether the module has been through `stage`. Fails with Usage for names of stages unknown.
 bool isPast(ir::ModelOp model, const std::string &stage);

@@ -66,8 +66,8 @@ bool hasRowsShape(RankedTensorType tensor, int64_t known) {
 
 bool isQ8RowsOf(Type type, int64_t known) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<Q8Type>(tensor.getElementType()) && hasRowsShape(tensor, known) &&
-         tensor.getShape().back() % q8Block == 0;
+  return tensor && isa<Q8Type, Mxint8Type>(tensor.getElementType()) &&
+         hasRowsShape(tensor, known) && tensor.getShape().back() % q8Block == 0;
 }
 
 bool isBf16RowsOf(Type type, int64_t known) {
@@ -80,13 +80,16 @@ static RankedTensorType withElement(Type type, Type element) {
 }
 
 RankedTensorType q8Type(Type type) { return withElement(type, Q8Type::get(type.getContext())); }
+RankedTensorType mxint8Type(Type type) {
+  return withElement(type, Mxint8Type::get(type.getContext()));
+}
 RankedTensorType bf16Type(Type type) {
   return withElement(type, BFloat16Type::get(type.getContext()));
 }
 
 bool isQ8(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  return tensor && isa<Q8Type>(tensor.getElementType());
+  return tensor && isa<Q8Type, Mxint8Type>(tensor.getElementType());
 }
 
 bool isBf16(Value value) {
@@ -94,9 +97,13 @@ bool isBf16(Value value) {
   return tensor && tensor.getElementType().isBF16();
 }
 
-bool scalesArePowersOfTwo(Operation *op) {
-  auto model = op->getParentOfType<ModelOp>();
-  return model && model.getActivations() == "mxint8";
+bool isMxint8(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && isa<Mxint8Type>(tensor.getElementType());
+}
+
+RankedTensorType typeInFormOf(Type type, Value value) {
+  return withElement(type, cast<RankedTensorType>(value.getType()).getElementType());
 }
 
 bool isRounded(Value value) { return isQ8(value) || isBf16(value); }

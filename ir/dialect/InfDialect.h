@@ -54,18 +54,19 @@ template <typename Element> bool isRowsOf(mlir::Type type, int64_t known) {
          tensor.getElementType().isSignlessIntOrFloat() && tensor.getElementTypeBitWidth() == 32 &&
          hasRowsShape(tensor, known);
 }
-/// The same with elements of !inf.q8, whose blocks of 32 divide the last dimension.
+/// The same with elements of !inf.q8 or !inf.mxint8, whose blocks of 32 divide the last dimension.
 bool isQ8RowsOf(mlir::Type type, int64_t known);
 /// The same with elements of bf16.
 bool isBf16RowsOf(mlir::Type type, int64_t known);
-/// `type` with elements of !inf.q8, or of bf16.
+/// `type` with elements of !inf.q8, of !inf.mxint8, of bf16, or of those that `value` has.
 mlir::RankedTensorType q8Type(mlir::Type type);
+mlir::RankedTensorType mxint8Type(mlir::Type type);
+mlir::RankedTensorType typeInFormOf(mlir::Type type, mlir::Value value);
 mlir::RankedTensorType bf16Type(mlir::Type type);
-/// What the value's elements are.
+/// What the value's elements are; q8 is either of the two in int8.
 bool isQ8(mlir::Value value);
+bool isMxint8(mlir::Value value);
 bool isBf16(mlir::Value value);
-/// Whether the model that `op` is in asks for scales of q8 rows that are powers of two.
-bool scalesArePowersOfTwo(mlir::Operation *op);
 /// Either: rows in the form that a product reads, not floats.
 bool isRounded(mlir::Value value);
 /// tensor<?xFxf32>.

@@ -61,11 +61,18 @@ def Inf_Q8Type : Inf_Type<"Q8", "q8"> {
   let summary = "element of int8 activations: tensor<?xFx!inf.q8>";
   let description = [{
     Every 32 features share an f32 scale s = max|x| / 127; a feature is round(x / s) * s, rounded to
-    nearest even, steps in -127..127; 0 stays 0. In a model whose `activations` are mxint8 the scale
-    is the next power of two from there upwards (MXINT8 of the OCP microscaling formats, but for its
-    code -128). runtime/abi/ActivationRows.h has the bytes. In
+    nearest even, steps in -127..127; 0 stays 0. runtime/abi/ActivationRows.h has the bytes. In
     meaning a q8 value is the f32 value after that rounding: ops read it as such. The same holds for
     elements of bf16, rounded to nearest even.
+  }];
+}
+
+def Inf_Mxint8Type : Inf_Type<"Mxint8", "mxint8"> {
+  let summary = "element of int8 activations whose scales are powers of two";
+  let description = [{
+    As `!inf.q8`, the scale being the next power of two from max|x| / 127 upwards. Its bytes are
+    q8's, and what holds for q8 holds for it. (MXINT8 of the OCP microscaling formats has such
+    numbers; how their scales are chosen is ours.)
   }];
 }
 

@@ -50,9 +50,7 @@ LogicalResult expectType(Operation *op, Value value, Type type, const char *rule
 /// `value` has this type or a rounded form of it.
 LogicalResult expectTypeOrRounded(Operation *op, Value value, RankedTensorType type,
                                   const char *rule, StringRef what) {
-  bool fits = isQ8(value)     ? q8Type(type) == value.getType()
-              : isBf16(value) ? bf16Type(type) == value.getType()
-                              : type == value.getType();
+  bool fits = (isRounded(value) ? typeInFormOf(type, value) : type) == value.getType();
   return fits ? success() : expectType(op, value, type, rule, what);
 }
 
@@ -274,7 +272,7 @@ LogicalResult SwigluOp::verify() {
 }
 
 LogicalResult QuantizeActivationOp::verify() {
-  Type wanted = isBf16(getResult()) ? bf16Type(getX().getType()) : q8Type(getX().getType());
+  Type wanted = typeInFormOf(getX().getType(), getResult());
   return expectType(*this, getResult(), wanted, "C1", "a result");
 }
 

@@ -294,7 +294,7 @@ void evaluate(EvaluationContext &context, Operation *op) {
       });
   for (Value result : op->getResults()) {
     if (isQ8(result))
-      set(result, quantizeDequantize(at(result), q8Block, scalesArePowersOfTwo(op)));
+      set(result, quantizeDequantize(at(result), q8Block, isMxint8(result)));
     if (isBf16(result))
       set(result, roundedToBf16(at(result)));
   }

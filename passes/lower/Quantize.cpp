@@ -145,7 +145,7 @@ void emitRound(Emit &e, Value rounded, Value from, Value row, Value begin, Value
   int64_t features = ir::featuresOf(rounded);
   if (ir::isBf16(rounded))
     return emitToBf16Row(e, from, row, begin, end, features);
-  emitToQ8(e, ir::scalesArePowersOfTwo(rounded.getDefiningOp()), from, row, begin, end, features);
+  emitToQ8(e, ir::isMxint8(rounded), from, row, begin, end, features);
 }
 
 void emitRoundRow(Emit &e, Value rounded, Value from, Value row) {

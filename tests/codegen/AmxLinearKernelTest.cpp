@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <immintrin.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,8 +44,13 @@ bool machineHasTiles() { return machineRuns(KernelIsa::Amx); }
 class AmxLinearKernel : public testing::Test {
 protected:
   void SetUp() override {
-    const FeatureSet emulated = FeatureSet{}.with(Feature::AMXTILE).with(Feature::AMXINT8);
-    const FeatureSet missing = emulated.missing(missingFor(KernelIsa::Amx));
+    const FeatureSet emulated =
+        FeatureSet{}.with(Feature::AMXTILE).with(Feature::AMXINT8).with(Feature::AMXBF16);
+    const FeatureSet usable = detectFeatures(hostCpuid()).usable | emulated;
+    FeatureSet needed; // VNNI's too, for the comparison
+    for (WeightFormat format : allFormats)
+      needed = needed | kernelFeatures(amxSpec(format));
+    const FeatureSet missing = usable.missing(needed);
     if (!missing.empty())
       GTEST_SKIP() << "this machine lacks " << missing.toString();
   }
@@ -203,7 +210,8 @@ LinearProblem powersOfTwo(const KernelSpec &spec, LinearShape shape, int low, in
     for (float &scale : scales)
       scale = random() % 16 == 0
                   ? 0.0f
-                  : std::ldexp(1.0f, low + static_cast<int>(random()) % (high - low + 1));
+                  : std::ldexp(1.0f, low + static_cast<int>(random() %
+                                                            static_cast<unsigned>(high - low + 1)));
   if (spec.weights != WeightFormat::MXFP4)
     return problem;
   const size_t blockBytes = weightBytes(spec.weights, 16 * 32);
@@ -238,6 +246,33 @@ TEST_F(AmxLinearKernel, ScalesThatArePowersOfTwoWorkWithEveryEpilogue) {
         spec.bias = spec.scale = spec.addend = spec.residual = true;
         expectVnniBitsOfPowers(spec, {rows, panels, 288});
       }
+}
+
+/// Instructions that only the way by tiles of bf16 needs, as all give the same bits: where tiles
+/// are emulated they are counted. Where they are not, MXCSR tells: by int8 tiles sums are rounded
+/// in vector registers, by these in tiles, which leave its flags alone.
+bool usesTilesOfBf16(const KernelSpec &spec, LinearProblem &problem, const TileEmulation &tiles) {
+  std::vector<float> out;
+  ExecutableKernel kernel(spec);
+  const LinearArgs &args = problem.argsInto(out);
+  const uint64_t before = tiles.executed();
+  const unsigned saved = _mm_getcsr();
+  _mm_setcsr(saved & ~unsigned{_MM_EXCEPT_MASK});
+  kernel(args);
+  const bool rounded = (_mm_getcsr() & _MM_EXCEPT_INEXACT) != 0;
+  _mm_setcsr(saved);
+  if (machineHasTiles())
+    return !rounded;
+  // 90 blocks, 2 panels, 9 rows: sums of int8 are stored for each block, of bf16 for 4 of them
+  return tiles.executed() - before < 90 * 2 * 4;
+}
+
+TEST_F(AmxLinearKernel, OnlyPowersOfTwoGoToTilesOfBf16) {
+  const KernelSpec spec = amxSpec(WeightFormat::MXFP4);
+  const LinearShape shape{9, 2, 2880};
+  LinearProblem powers = powersOfTwo(spec, shape, -3, 3), others(spec, shape, seed);
+  EXPECT_TRUE(usesTilesOfBf16(spec, powers, emulation));
+  EXPECT_FALSE(usesTilesOfBf16(spec, others, emulation));
 }
 
 /// Both ends of what is exact, and a step beyond each: the sums of exponents, the bytes of weights,

@@ -146,13 +146,13 @@ void LinearProblem::fillBlocks(WeightFormat format, std::mt19937 &random) {
       put16(weights, i / 2, anyHalf(random));
 }
 
-/// On a cache line, and full of what would show where a kernel reads what it hasn't written: NaN.
-uint8_t *LinearProblem::alignedScratch() {
-  constexpr size_t line = 64;
+/// Whole cache lines that end at a page nobody may touch, and full of what would show where a
+/// kernel reads what it hasn't written: NaN.
+uint8_t *LinearProblem::newScratch() {
   const auto bytes = linearScratchBytes(amxSpec, shape.rows, shape.columns);
-  scratch.assign(static_cast<size_t>(bytes) + line, 0xFF);
-  const auto at = reinterpret_cast<uintptr_t>(scratch.data());
-  return scratch.data() + (line - at % line) % line;
+  scratch = std::make_unique<GuardedBytes>(
+      std::vector<uint8_t>(static_cast<size_t>(bytes), uint8_t{0xFF}));
+  return const_cast<uint8_t *>(scratch->data());
 }
 
 const LinearArgs &LinearProblem::argsInto(std::vector<float> &out) {
@@ -180,7 +180,7 @@ const LinearArgs &LinearProblem::argsInto(std::vector<float> &out) {
           shape.columns,
           7.0f,
           1.702f,
-          alignedScratch()};
+          newScratch()};
   return args;
 }
 

@@ -44,12 +44,12 @@ private:
   void addInputRow(std::mt19937 &random);
   std::vector<uint8_t> inputBytes(size_t row) const;
   std::vector<uint8_t> q8Bytes(size_t row) const;
-  uint8_t *alignedScratch();
+  uint8_t *newScratch();
   size_t stride() const { return static_cast<size_t>(shape.panels) * 16; }
 
   KernelSpec amxSpec; ///< of the kernel that needs most scratch
   std::vector<float> bias, scale;
-  std::vector<uint8_t> scratch;
+  std::unique_ptr<GuardedBytes> scratch;
   std::vector<std::vector<float>> addend, residual;
   std::unique_ptr<GuardedBytes> guardedWeights;
   std::vector<std::unique_ptr<GuardedBytes>> guardedX;

@@ -61,6 +61,17 @@ TEST(Target, UnknownNameIsAUsageErrorListingTheKnownOnes) {
   }
 }
 
+/// As `native` calls a CPU with more than any named target has: stages look it up again.
+TEST(Target, FeaturesMayFollowAName) {
+  const Target target = targetByName("sapphirerapids+amx_fp16");
+  EXPECT_EQ(target.name, "sapphirerapids+amx_fp16");
+  EXPECT_EQ(target.features, targetByName("sapphirerapids").features.with(Feature::AMXFP16));
+  EXPECT_EQ(targetByName("avx2+gfni+avx_vnni").features,
+            targetByName("avx2").features.with(Feature::GFNI).with(Feature::AVXVNNI));
+  for (const char *name : {"avx2+", "avx2+gfni+", "avx2+teleport", "pentium4+gfni", "+gfni"})
+    EXPECT_THROW(targetByName(name), Error) << name;
+}
+
 TEST(Target, NativeResolvesToTheFeaturesOfThisMachineUnderAnotherName) {
   const FeatureSet usable = detectFeatures(hostCpuid()).usable;
   if (!usable.missing(targetByName("avx2").features).empty()) {
@@ -69,6 +80,7 @@ TEST(Target, NativeResolvesToTheFeaturesOfThisMachineUnderAnotherName) {
   }
   const Target target = targetByName("native");
   EXPECT_EQ(target.features, usable);
+  EXPECT_EQ(targetByName(target.name).features, usable);
   EXPECT_THAT(target.name, Not(HasSubstr("native")));
 }
 

@@ -122,3 +122,15 @@ TEST(Amx, explainSaysWhichOrderBf16RowsAreSummedIn) {
   EXPECT_THAT(explained.out, testing::HasSubstr("amx_tile, amx_bf16"));
   EXPECT_THAT(explained.out, testing::HasSubstr("fewer than 8 rows go to FMAs"));
 }
+
+TEST(Amx, inspectSaysWhichRowsHaveScalesThatArePowersOfTwo) {
+  const Finished amx = infc({"inspect", tinyDefault("amx")});
+  ASSERT_EQ(amx.code, 0) << amx.err;
+  EXPECT_THAT(amx.out, testing::HasSubstr("activations mxint8+q8"));
+  const Finished asked = infc({"inspect", tinyDefault("amx", {"--activations=q8"})});
+  ASSERT_EQ(asked.code, 0) << asked.err;
+  EXPECT_THAT(asked.out, testing::HasSubstr("activations q8"));
+  const Finished others = infc({"inspect", tinyDefault("avx512bf16")});
+  ASSERT_EQ(others.code, 0) << others.err;
+  EXPECT_THAT(others.out, testing::HasSubstr("activations q8"));
+}

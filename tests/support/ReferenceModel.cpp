@@ -76,7 +76,7 @@ void ReferenceModel::runTo(const std::string &stage) {
   options.without = state->options.without;
   options.quantPolicy = state->options.quant;
   options.activations = state->options.activations;
-  runStages(state->context, *state->module, options, state->options.target, stage);
+  runStages(state->context, *state->module, options, targetByName(state->options.target), stage);
 }
 
 ir::ReferenceResult ReferenceModel::run(const std::vector<int32_t> &tokens,
