@@ -70,7 +70,7 @@ static_assert(slotsAt + 3 * 8 + lineBytes <= amxtiles::bf16FrameBytes);
 
 /// Number 1 of the tiles of rows is the one that may have fewer: a rest of up to 16 rows is it
 /// alone.
-class AmxBf16Product {
+class AmxBf16Product : private TwoByTwoTiles {
 public:
   AmxBf16Product(LinearContext &linearContext, Epilogue &linearEpilogue)
       : linear(linearContext), epilogue(linearEpilogue), a(linear.a), lanes(*linear.lanes) {}
@@ -116,12 +116,6 @@ private:
   Xbyak::Address rowsOfGroup() { return a.qword[frame + slotsAt]; }
   Xbyak::Address wholeBytes() { return a.qword[frame + slotsAt + 8]; } ///< of a row
   Xbyak::Address configuredRows() { return a.qword[frame + slotsAt + 16]; }
-
-  static Xbyak::Tmm sumTile(unsigned tile, unsigned panel) {
-    return Xbyak::Tmm(static_cast<int>(2 * tile + panel));
-  }
-  static Xbyak::Tmm rowTile(unsigned tile) { return Xbyak::Tmm(static_cast<int>(4 + tile)); }
-  static Xbyak::Tmm weightTile(unsigned panel) { return Xbyak::Tmm(static_cast<int>(6 + panel)); }
 
   LinearContext &linear;
   Epilogue &epilogue;

@@ -1,11 +1,12 @@
 // Rows in q8 times mxfp4 weights on tiles of bf16, where every scale is a power of two.
 #pragma once
 
+#include "codegen/linear/AmxPanels.h"
 #include "codegen/linear/AmxProduct.h"
 
 namespace inf {
 
-class AmxExactProduct {
+class AmxExactProduct : private TwoByTwoTiles {
 public:
   /// `general` is for what is not exact.
   AmxExactProduct(AmxContext &amxContext, Epilogue &linearEpilogue, AmxProduct &general);
@@ -64,11 +65,6 @@ private:
   Xbyak::Address highest() { return context.ownSlot(2); } ///< likewise, exponent fields
   Xbyak::Address cursorLimit() { return context.ownSlot(3); }
   Xbyak::Address current() { return context.ownSlot(4); } ///< weights of the chunk, in the frame
-  static Xbyak::Tmm sumTile(unsigned tile, unsigned panel) {
-    return Xbyak::Tmm(static_cast<int>(2 * tile + panel));
-  }
-  static Xbyak::Tmm rowTile(unsigned tile) { return Xbyak::Tmm(static_cast<int>(4 + tile)); }
-  static Xbyak::Tmm weightTile(unsigned panel) { return Xbyak::Tmm(static_cast<int>(6 + panel)); }
 
   LinearContext &linear;
   Epilogue &epilogue;
