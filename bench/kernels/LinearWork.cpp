@@ -84,7 +84,7 @@ public:
     args.y = part.outputs.data();
     args.rows = rows;
     args.columns = columns;
-    args.scratch = part.scratch.data()->bytes;
+    args.scratch = part.scratch.empty() ? nullptr : part.scratch.front().bytes;
     for (uint64_t done = 0; done < passPanels; done += callPanels) {
       args.weights = part.weights + done * panelBytes;
       args.panels = static_cast<int64_t>(std::min(callPanels, passPanels - done));

@@ -53,6 +53,8 @@ constexpr int scalesInBlock = 256;
 constexpr int highestField = 247, highestByte = 251, lowestSum = 128, highestSum = 364;
 /// A block is fetched so many ahead of its expansion.
 constexpr int prefetchBlocks = 8;
+static_assert(amxtiles::exactGroupRows == 128 && amxtiles::tileRows == 16,
+              "linearScratchBytes counts on it");
 constexpr uint32_t exponentShift = 23, mantissaBits = 0x7FFFFF;
 
 /// A small integer times 2^124, as a bf16.
@@ -258,7 +260,7 @@ void AmxExactProduct::expandFirstChunk(unsigned side) {
 
 /// Up to 4 blocks from column k on, which are expanded; those of the next chunk are, meanwhile.
 void AmxExactProduct::chunk(unsigned side) {
-  Xbyak::Label top, one, next, rest;
+  Xbyak::Label top, rest;
   a.mov(end(), linear.arg(offsetof(LinearArgs, columns)));
   a.sub(end(), linear.k);
   a.mov(linear.temp, chunkColumns);

@@ -134,3 +134,10 @@ TEST(Amx, inspectSaysWhichRowsHaveScalesThatArePowersOfTwo) {
   ASSERT_EQ(others.code, 0) << others.err;
   EXPECT_THAT(others.out, testing::HasSubstr("activations q8"));
 }
+
+/// On any target: a lowering that ignored it would pass all comparisons of twins.
+TEST(Mxint8, givesOtherBitsThanQ8) {
+  const std::vector<int32_t> tokens = someTokens(20);
+  EXPECT_FALSE(sameBits(soloLogits(tinyDefault("avx2", {"--activations=q8"}), tokens),
+                        soloLogits(tinyDefault("avx2", {"--activations=mxint8"}), tokens)));
+}

@@ -30,7 +30,8 @@ inline constexpr double perplexity = 0.01;
 /// error of the middle between two steps goes the other way and is then off by a step, 1/127 of the
 /// largest of its block; one in some 10,000, but in every layer.
 inline constexpr double q8Logits = 5e-2;
-/// As q8Logits; a step of a rounded row is up to twice as long.
+/// The same in mxint8, whose steps are up to twice as long. Against a reference that rounds to q8
+/// the logits are 2 apart.
 inline constexpr double mxint8Logits = 1e-1;
 
 /// The same with activations in bf16: a step is at most 2^-7 of the value. Weights must be rounded
