@@ -63,14 +63,14 @@ struct LinearArgs {
 };
 
 /// What a linear kernel works in beside its frame: rows of mxfp4 products converted to bf16 for AMX
-/// tiles, 128 of them at most at a time, whole tiles of 16. Rows lie an odd number of lines apart,
-/// so that those of a tile are not all in the same sets of the first level cache.
+/// tiles, 128 of them at most at a time, whole pairs of tiles of 16; and a pair's block more, which
+/// is loaded and not used.
 constexpr int64_t linearScratchBytes(const KernelSpec &spec, int64_t mostRows, int64_t columns) {
   if (spec.isa != KernelIsa::Amx || spec.inputs != InputFormat::Q8 ||
       spec.weights != WeightFormat::MXFP4)
     return 0;
-  const int64_t tiles = (mostRows + 15) / 16 * 16;
-  return (tiles < 128 ? tiles : 128) * (columns / 32 | 1) * 64;
+  const int64_t pairs = (mostRows + 31) / 32;
+  return (pairs < 4 ? pairs : 4) * columns * 64 + 2048;
 }
 
 /// Keys of a chunk of attention: positions 1024c .. 1024c + 1023.

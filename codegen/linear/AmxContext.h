@@ -65,7 +65,7 @@ public:
   Xbyak::Address rowsLimit() { return slot(3); }
   /// One of those a product on tiles has for itself.
   Xbyak::Address ownSlot(unsigned number) { return slot(4 + number); }
-  static constexpr unsigned ownSlots = 5;
+  static constexpr unsigned ownSlots = 4;
 
   /// frame, line and stride.
   void enter() {

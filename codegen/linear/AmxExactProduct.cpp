@@ -3,13 +3,15 @@
 // the sums stay there over all columns.
 //
 //   for each group of 128 rows:
-//     their codes times scales, as bf16, go to the call's scratch
+//     their codes times scales, as bf16, go to the call's scratch, tile by tile
 //     while there are panels, two at a time (a pair, with swiglu), at last one:
-//       for each chunk of 4 blocks, whose weights are in the frame as bf16:
-//         for each 32 rows, as two tiles:
-//           sums[tile][panel] += rows[tile] * weights[panel], 32 columns at a time
-//           beside the first 32 rows: expand the weights of the next chunk, block by block
-//       y = epilogue(sums)
+//       look at the panels' scales
+//       for each 32 rows, as two tiles:
+//         expand the weights of 3 blocks
+//         for each block:
+//           sums[tile][panel] += rows[tile] * weights[panel]
+//           beside it expand the weights 3 blocks on, and ask for some of the next panels
+//         y = epilogue(sums)
 //
 // The bits are those of total = fma(float(c), w * a, total), KernelArgs.h: of a block tdpbf16ps
 // computes, from 0, the sums of even and of odd columns and what these add up to, total + (even +
@@ -23,26 +25,27 @@
 //   a = 0, or a power of two and 1 <= e <= 247;   1 <= b <= 251;   128 <= b + e <= 364
 // (e <= 247 keeps a code times a, -128 too, below infinity.) Padding outputs have b = 0, so a panel
 // that ends a matrix may be done in the other way each time; gpt-oss has none.
-// Rows are looked at while they are converted, weights while they are expanded: nothing has been
-// stored yet when it turns out that a panel is not exact, and AmxProduct.cpp does it instead.
+// Panels that are not exact are left to AmxProduct.cpp.
 //
-// Expanding: a word of a packed line, its bytes in the order 0, 2, 1, 3, holds the same nibble of
-// two neighbouring columns in its bytes; vpermw looks up the lower five bits of each word, the
-// fifth being a neighbour's, so the table is there twice. Values stand in it 2^124 times too large,
-// and a saturating subtraction of (251 - b) from the exponent leaves a 0 what it is.
-//
-// Measured on Emerald Rapids, 64 rows, cycles for a tile and 32 columns, where tdpbf16ps takes 16:
-// 43 in a prototype that expands a chunk before it multiplies, 47 to 49 in this kernel with all
-// around it. Of the 43, expanding takes 13 (54 a panel and block, shared by 4 tiles), converting
-// rows 2, and the rest is tiles of rows that come from the second level. Chunks of 16 blocks take
-// 59, as their weights leave the first level; four panels side by side 60; rows converted for 16
-// panels at a time and not for all, 59.
+// Cycles of a step, two tiles by two panels by 32 columns, where tdpbf16ps takes 64:
+//   tiles alone, rows from the second level                                         68
+//   expanding two panels alone (AmxExactWeights.h)                                  69
+//   both, weights in the second level                                               85
+//   both, weights from memory, 64 rows, with all around it                          95
+// So weights are expanded anew for each 32 rows. Expanding them once and keeping them means sums
+// that leave the tiles and come back (some 170 cycles for each change of rows, which nothing
+// overlaps) or weights that come from the second level beside the rows (21 cycles a KiB, 4 KiB a
+// step). What counts besides, measured in a prototype on Emerald Rapids:
+//   - a tile is loaded as soon as the product before has read the one whose place it takes: 91 to
+//     85; the scheduler fills with expanding, so what comes later in the code is late
+//   - few lines of the next panels are asked for at a time: 10 a step keep as many fill buffers
+//     busy as rows need to come from the second level, 109; 5 a step, 98
+//   - weights 3 blocks ahead in 4 places, 85; 4 in 8, 96
+//   - three tiles of rows by two panels, 6 of 8 tiles being sums: no faster a tile
 #include "codegen/linear/AmxExactProduct.h"
 
 #include <bit>
 
-#include "codegen/LaneTables.h"
-#include "codegen/linear/AmxPanels.h"
 #include "codegen/linear/AmxTiles.h"
 
 namespace inf {
@@ -50,46 +53,18 @@ namespace {
 
 constexpr auto blockBytes = static_cast<int>(weightBytes(WeightFormat::MXFP4, 16 * 32));
 constexpr int scalesInBlock = 256;
-constexpr int highestField = 247, highestByte = 251, lowestSum = 128, highestSum = 364;
-/// A block is fetched so many ahead of its expansion.
-constexpr int prefetchBlocks = 8;
+constexpr int highestField = 247, highestByte = AmxExactWeights::highestByte, lowestSum = 128,
+              highestSum = 364;
+constexpr uint32_t exponentShift = 23, mantissaBits = 0x7FFFFF;
 static_assert(amxtiles::exactGroupRows == 128 && amxtiles::tileRows == 16,
               "linearScratchBytes counts on it");
-constexpr uint32_t exponentShift = 23, mantissaBits = 0x7FFFFF;
-
-/// A small integer times 2^124, as a bf16.
-uint32_t tableValue(unsigned code) {
-  const float twice = 2 * mxfp4Magnitudes[code % 8];
-  if (twice == 0)
-    return 0;
-  const uint32_t bits = std::bit_cast<uint32_t>(code < 8 ? twice : -twice);
-  return (bits >> 16) + (124u << 7);
-}
-
-std::vector<uint32_t> valueTable() {
-  std::vector<uint32_t> words(16);
-  for (unsigned i = 0; i < 32; ++i)
-    words[i / 2] |= tableValue(i % 16) << (16 * (i % 2));
-  return words;
-}
-
-/// Bytes 0, 2, 1, 3 of each four, counted within 16 bytes.
-std::vector<uint32_t> byteOrder() {
-  std::vector<uint32_t> words(16);
-  for (uint32_t i = 0; i < 16; ++i)
-    words[i] = 0x03010200 + 0x04040404 * (i % 4);
-  return words;
-}
 
 } // namespace
 
 AmxExactProduct::AmxExactProduct(AmxContext &amxContext, Epilogue &linearEpilogue,
                                  AmxProduct &generalProduct)
     : linear(amxContext.linear), epilogue(linearEpilogue), context(amxContext),
-      general(generalProduct), a(context.a), lanes(*linear.lanes),
-      table(lanes.takeRegister("values of codes")), order(lanes.takeRegister("order of bytes")),
-      limit(lanes.takeRegister("251")), most(lanes.take("greatest scale")),
-      deficit(lanes.take("greatest 251 - scale")) {}
+      general(generalProduct), a(context.a), lanes(*linear.lanes) {}
 
 void AmxExactProduct::loadConfiguration() {
   TileConfiguration tiles;
@@ -101,9 +76,6 @@ void AmxExactProduct::loadConfiguration() {
 void AmxExactProduct::emit() {
   Xbyak::Label top, inGeneral, next;
   a.mov(context.rowsFrom(), 0);
-  a.vmovups(table, a.ptr[a.rip + a.constant(valueTable())]);
-  a.vmovups(order, a.ptr[a.rip + a.constant(byteOrder())]);
-  a.vpbroadcastd(limit, a.dword[a.rip + a.constant({highestByte})]);
   a.L(top);
   beginRowGroup();
   convertRows();
@@ -128,45 +100,38 @@ void AmxExactProduct::emit() {
 void AmxExactProduct::beginRowGroup() {
   a.mov(linear.row, context.rowsFrom());
   a.lea(linear.temp, a.ptr[linear.row + amxtiles::exactGroupRows]);
-  a.mov(end(), linear.arg(offsetof(LinearArgs, rows)));
-  a.cmp(end(), linear.temp);
-  a.cmovg(end(), linear.temp);
-  a.mov(context.rowsLimit(), end());
-  a.sub(end(), linear.row);
-  a.mov(rowsOfGroup(), end());
+  a.mov(linear.k, linear.arg(offsetof(LinearArgs, rows)));
+  a.cmp(linear.k, linear.temp);
+  a.cmovg(linear.k, linear.temp);
+  a.mov(context.rowsLimit(), linear.k);
 }
 
-/// A line for each block, and one more where that is an even number (linearScratchBytes).
-void AmxExactProduct::setRowStride() {
-  a.mov(rowStride(), linear.arg(offsetof(LinearArgs, columns)));
-  a.shr(rowStride(), 5); // / blockColumns
-  a.or_(rowStride(), 1);
-  a.shl(rowStride(), 6); // * lineBytes
-}
-
-/// Their range too.
+/// To scratch[pair of tiles][block][tile][row][64 bytes]. Looks at their range too.
 void AmxExactProduct::convertRows() {
   Xbyak::Label nextRow, nextBlock;
   const Lanes16 all = lanes.take("bits of all scales"), greatest = lanes.take("greatest scale"),
                 least = lanes.take("2^32 - the least scale");
   for (const Lanes16 *each : {&all, &greatest, &least})
     lanes.setZero(*each);
-  setRowStride();
-  const Gpr &rowAt = linear.cursor;
-  a.mov(rowAt, linear.arg(offsetof(LinearArgs, scratch)));
+  const Gpr &at = linear.cursor, &from = context.source, &scales = context.offset;
   a.L(nextRow);
-  a.mov(at(), rowAt);
+  moveRowsAddress(at); // of the pair's first
+  a.mov(linear.temp, linear.row);
+  a.sub(linear.temp, context.rowsFrom());
+  a.and_(linear.temp, stepRows - 1);
+  a.shl(linear.temp, 6); // * lineBytes
+  a.add(at, linear.temp);
   a.mov(linear.temp, linear.arg(offsetof(LinearArgs, x)));
-  a.mov(from(), a.ptr[linear.temp + linear.row * 8]);
+  a.mov(from, a.ptr[linear.temp + linear.row * 8]);
   a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
-  a.lea(second(), a.ptr[linear.k + 63]); // q8BlocksOffset
-  a.and_(second(), -64);
-  a.add(second(), from());
+  a.lea(scales, a.ptr[linear.k + 63]); // q8BlocksOffset
+  a.and_(scales, -64);
+  a.add(scales, from);
   a.L(nextBlock);
   {
     const Lanes16 scale = lanes.take("scale"), low = lanes.take("low half"),
                   high = lanes.take("high half");
-    lanes.broadcast(scale, AmxContext::Address(second()));
+    lanes.broadcast(scale, AmxContext::Address(scales));
     const Xbyak::Ymm &bits = scale.parts[0], &lower = low.parts[0], &upper = high.parts[0];
     const Lanes16 negative = lanes.take("2^32 - scale");
     a.vpord(all.parts[0], all.parts[0], bits);
@@ -174,21 +139,20 @@ void AmxExactProduct::convertRows() {
     lanes.setZero(negative);
     a.vpsubd(negative.parts[0], negative.parts[0], bits);
     a.vpmaxud(least.parts[0], least.parts[0], negative.parts[0]);
-    a.vpmovsxbd(lower, a.ptr[from()]);
-    a.vpmovsxbd(upper, a.ptr[from() + 16]);
+    a.vpmovsxbd(lower, a.ptr[from]);
+    a.vpmovsxbd(upper, a.ptr[from + 16]);
     for (const Lanes16 *half : {&low, &high}) {
       a.vcvtdq2ps(half->parts[0], half->parts[0]);
       lanes.multiply(*half, *half, scale);
     }
     a.vcvtne2ps2bf16(lower, upper, lower);
-    a.vmovups(a.ptr[at()], lower);
+    a.vmovups(a.ptr[at], lower);
   }
-  a.add(from(), static_cast<uint32_t>(blockColumns));
-  a.add(second(), sizeof(Q8Block));
-  a.add(at(), lineBytes);
+  a.add(from, static_cast<uint32_t>(blockColumns));
+  a.add(scales, sizeof(Q8Block));
+  a.add(at, stepRowBytes);
   a.sub(linear.k, static_cast<uint32_t>(blockColumns));
   a.jg(nextBlock);
-  a.add(rowAt, rowStride());
   a.add(linear.row, 1);
   a.cmp(linear.row, context.rowsLimit());
   a.jl(nextRow);
@@ -222,219 +186,183 @@ void AmxExactProduct::panels(unsigned side) {
 }
 
 void AmxExactProduct::panelsAndRows(unsigned side) {
-  Xbyak::Label top, inexact, done;
-  lanes.setZero(most);
-  lanes.setZero(deficit);
-  a.mov(linear.cursor, linear.weights);
-  a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
-  a.mov(cursorLimit(), linear.temp);
-  a.lea(linear.temp, a.ptr[context.frame + weightsAt]);
-  a.mov(current(), linear.temp);
-  expandFirstChunk(side);
-  a.xor_(linear.k, linear.k);
+  Xbyak::Label top, single, finished, inexact, done;
+  jumpUnlessExact(side, inexact);
+  a.mov(linear.row, context.rowsFrom());
   a.L(top);
-  chunk(side);
-  a.add(linear.k, chunkColumns);
-  a.cmp(linear.k, linear.arg(offsetof(LinearArgs, columns)));
+  a.mov(linear.temp, context.rowsLimit());
+  a.sub(linear.temp, linear.row);
+  a.cmp(linear.temp, amxtiles::tileRows);
+  a.jle(single, Xbyak::CodeGenerator::T_NEAR);
+  multiply({2, side});
+  a.jmp(finished, Xbyak::CodeGenerator::T_NEAR);
+  a.L(single);
+  multiply({1, side});
+  a.L(finished);
+  finish(side); // row is where these end
+  a.cmp(linear.row, context.rowsLimit());
   a.jl(top, Xbyak::CodeGenerator::T_NEAR);
-  jumpUnlessExact(inexact);
-  finish(side);
   a.jmp(done, Xbyak::CodeGenerator::T_NEAR);
   a.L(inexact);
   general.loadConfiguration();
   general.rowGroups(side);
   loadConfiguration();
-  setRowStride();
   a.L(done);
 }
 
-void AmxExactProduct::expandFirstChunk(unsigned side) {
-  Xbyak::Label done;
-  for (unsigned block = 0; block < chunkBlocks; ++block) {
-    a.cmp(linear.cursor, cursorLimit());
-    a.jge(done, Xbyak::CodeGenerator::T_NEAR);
-    expandBlock(side);
-  }
-  a.L(done);
+/// Where scratch holds the pair of tiles that row `row` is in, rounded to the number of its row in
+/// that pair.
+void AmxExactProduct::moveRowsAddress(const Gpr &to) {
+  a.mov(to, linear.row);
+  a.sub(to, context.rowsFrom());
+  a.and_(to, -static_cast<int>(stepRows));
+  a.imul(to, linear.arg(offsetof(LinearArgs, columns)));
+  a.add(to, to); // 2 bytes a column
+  a.add(to, linear.arg(offsetof(LinearArgs, scratch)));
 }
 
-/// Up to 4 blocks from column k on, which are expanded; those of the next chunk are, meanwhile.
-void AmxExactProduct::chunk(unsigned side) {
-  Xbyak::Label top, rest;
-  a.mov(end(), linear.arg(offsetof(LinearArgs, columns)));
-  a.sub(end(), linear.k);
-  a.mov(linear.temp, chunkColumns);
-  a.cmp(end(), linear.temp);
-  a.cmovg(end(), linear.temp);
-  a.shl(end(), 5); // tileBytes for each blockColumns
-  a.add(end(), current());
-  a.xor_(linear.row, linear.row); // counts from the group's first
-  const auto tiles = [&](bool expandNext) {
-    Xbyak::Label single, behind;
-    a.mov(linear.temp, rowsOfGroup());
-    a.sub(linear.temp, linear.row);
-    a.cmp(linear.temp, amxtiles::tileRows);
-    a.jle(single, Xbyak::CodeGenerator::T_NEAR);
-    multiply({2, side, expandNext});
-    a.add(linear.row, 2 * amxtiles::tileRows);
-    a.jmp(behind, Xbyak::CodeGenerator::T_NEAR);
-    a.L(single);
-    multiply({1, side, expandNext});
-    a.add(linear.row, amxtiles::tileRows);
-    a.L(behind);
-  };
-  tiles(true);
-  a.L(top);
-  a.cmp(linear.row, rowsOfGroup());
-  a.jge(rest, Xbyak::CodeGenerator::T_NEAR);
-  tiles(false);
-  a.jmp(top, Xbyak::CodeGenerator::T_NEAR);
-  a.L(rest);
-  a.mov(linear.temp, current());
-  moveToOtherWeights(linear.temp);
-  a.mov(current(), linear.temp);
-}
-
-/// From where the weights of a chunk are to where those of the next are.
-void AmxExactProduct::moveToOtherWeights(const Gpr &address) {
-  static_assert(std::has_single_bit(static_cast<unsigned>(chunkBytes)) && weightsAt % 64 == 0);
-  a.sub(address, context.frame);
-  a.sub(address, weightsAt);
-  a.xor_(address, chunkBytes);
-  a.add(address, weightsAt);
-  a.add(address, context.frame);
-}
-
-/// The block at the cursor, of the panels side by side, to `temp`; moves both.
-void AmxExactProduct::expandBlock(unsigned side) {
-  for (unsigned panel = 0; panel < side; ++panel)
-    expandPanel(panel);
-  a.add(linear.cursor, blockBytes);
-  a.add(linear.temp, tileBytes);
-}
-
-void AmxExactProduct::expandPanel(unsigned panel) {
-  const LinearContext::Address block = linear.cursor + context.stride * static_cast<int>(panel);
-  const Lanes16 shift = lanes.take("251 - scale, as exponents of two words"),
-                scale = lanes.take("scale");
-  const VectorRegister codes = lanes.takeRegister("line of codes");
-  const Xbyak::Ymm &words = shift.parts[0];
-  for (int line = 0; line < blockBytes; line += static_cast<int>(lineBytes))
-    a.prefetcht0(a.ptr[block + prefetchBlocks * blockBytes + line]);
-  a.vpmovzxbd(scale.parts[0], a.ptr[block + scalesInBlock]);
-  a.vpmaxud(most.parts[0], most.parts[0], scale.parts[0]);
-  a.vpsubd(words, limit, scale.parts[0]);
-  a.vpmaxsd(deficit.parts[0], deficit.parts[0], words);
-  a.vpslld(words, words, 7);
-  a.vpslld(scale.parts[0], words, 16);
-  a.vpord(words, words, scale.parts[0]);
-  for (unsigned line = 0; line < 4; ++line) {
-    a.vmovups(codes, a.ptr[block + static_cast<int>(line * lineBytes)]);
-    expandLine(panel, line, codes, shift.parts[0]);
-  }
-}
-
-/// Columns 4 l .. 4 l + 3 and the same + 16, pair by pair.
-void AmxExactProduct::expandLine(unsigned panel, unsigned line, const VectorRegister &codes,
-                                 const VectorRegister &shift) {
-  struct Nibble {
-    uint8_t bit;
-    unsigned pair;
-  };
-  const VectorRegister values = lanes.takeRegister("values");
-  a.vpshufb(codes, codes, order);
-  for (const Nibble &nibble :
-       {Nibble{0, 2 * line}, {4, 8 + 2 * line}, {8, 2 * line + 1}, {12, 8 + 2 * line + 1}}) {
-    if (nibble.bit == 0) {
-      a.vpermw(values, codes, table);
-    } else {
-      a.vpsrlw(values, codes, nibble.bit);
-      a.vpermw(values, values, table);
-    }
-    a.vpsubusw(values, values, shift);
-    a.vmovups(a.ptr[linear.temp + static_cast<int>(panel) * panelWeightBytes +
-                    static_cast<int>(nibble.pair * lineBytes)],
-              values);
-  }
-}
-
-void AmxExactProduct::moveSumsAddress() {
-  a.mov(linear.temp, linear.row);
-  a.shl(linear.temp, 6); // * lineBytes
-  a.add(linear.temp, context.frame);
-}
-
-/// Of the chunk, the rows from `row` on. Rows that a last tile lacks are what the scratch holds,
-/// and their sums nobody reads.
+/// The rows from `row` on, all columns; sums to the frame. Rows that a last tile lacks are what the
+/// scratch holds, and their sums nobody reads.
 void AmxExactProduct::multiply(Shape shape) {
-  Xbyak::Label top, first, begun;
-  a.mov(from(), rowStride());
-  a.imul(from(), linear.row);
-  a.add(from(), linear.arg(offsetof(LinearArgs, scratch)));
-  a.lea(from(), a.ptr[from() + linear.k * 2]);
-  if (shape.tiles == 2) {
-    a.mov(second(), rowStride());
-    a.shl(second(), 4); // * tileRows
-    a.add(second(), from());
-  }
-  a.mov(at(), current());
-  a.test(linear.k, linear.k);
-  a.jz(first);
-  moveSumsAddress();
-  moveSums(shape, false);
-  a.jmp(begun);
-  a.L(first);
+  const AmxExactWeights expanding(linear);
+  beginAsking(shape);
+  moveRowsAddress(rowsAt());
+  a.mov(linear.cursor, linear.weights);
+  a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
+  a.mov(cursorLimit(), linear.temp);
+  expandFirst(expanding, shape.side);
+  a.lea(next(), a.ptr[context.frame + weightsAt]);
+  loadTiles(shape, 0);
   for (unsigned tile = 0; tile < shape.tiles; ++tile)
     for (unsigned panel = 0; panel < shape.side; ++panel)
       a.tilezero(sumTile(tile, panel));
-  a.L(begun);
-  if (shape.expandNext) {
-    a.mov(linear.temp, at());
-    moveToOtherWeights(linear.temp);
-  }
+  a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
+  a.mov(place(), blockBytesInFrame);
+  Xbyak::Label top, expanded, rest, done;
   a.L(top);
-  multiplyBlock(shape);
-  if (shape.expandNext) {
-    Xbyak::Label none;
-    a.cmp(linear.cursor, cursorLimit());
-    a.jge(none, Xbyak::CodeGenerator::T_NEAR);
-    expandBlock(shape.side);
-    a.L(none);
-  }
-  a.cmp(at(), end());
-  a.jl(top, Xbyak::CodeGenerator::T_NEAR);
-  moveSumsAddress();
-  moveSums(shape, true);
-}
-
-void AmxExactProduct::multiplyBlock(Shape shape) {
-  for (unsigned tile = 0; tile < shape.tiles; ++tile) {
-    a.tileloadd(rowTile(tile), a.ptr[(tile == 0 ? from() : second()) + rowStride()]);
-    for (unsigned panel = 0; panel < shape.side; ++panel) {
-      if (tile == 0)
-        a.tileloadd(weightTile(panel),
-                    a.ptr[at() + context.line + static_cast<int>(panel) * panelWeightBytes]);
-      a.tdpbf16ps(sumTile(tile, panel), rowTile(tile), weightTile(panel));
-    }
-  }
-  a.add(from(), lineBytes);
-  if (shape.tiles == 2)
-    a.add(second(), lineBytes);
-  a.add(at(), tileBytes);
-}
-
-/// Between tiles and the frame, those of the rows at `temp`.
-void AmxExactProduct::moveSums(Shape shape, bool store) {
+  a.cmp(linear.cursor, cursorLimit());
+  a.jge(expanded, Xbyak::CodeGenerator::T_NEAR);
+  step(shape, &expanding);
+  a.jmp(top, Xbyak::CodeGenerator::T_NEAR);
+  a.L(rest);
+  step(shape, nullptr);
+  a.L(expanded);
+  a.test(linear.k, linear.k);
+  a.jnz(rest, Xbyak::CodeGenerator::T_NEAR);
   for (unsigned tile = 0; tile < shape.tiles; ++tile)
-    for (unsigned panel = 0; panel < shape.side; ++panel) {
-      const Xbyak::Address place =
-          a.ptr[linear.temp + context.line + sumsAt + static_cast<int>(panel) * panelSumBytes +
-                static_cast<int>(tile * tileBytes)];
-      if (store)
-        a.tilestored(place, sumTile(tile, panel));
-      else
-        a.tileloadd(sumTile(tile, panel), place);
+    for (unsigned panel = 0; panel < shape.side; ++panel)
+      a.tilestored(
+          a.ptr[context.frame + context.line + sumsAt + static_cast<int>(panel) * panelSumBytes +
+                static_cast<int>(tile * tileBytes)],
+          sumTile(tile, panel));
+}
+
+/// Of the next two panels the first 32 rows ask for one, the second for the other, and the only 32
+/// for both.
+void AmxExactProduct::beginAsking(Shape shape) {
+  Xbyak::Label first;
+  a.lea(asking(), a.ptr[linear.weights + context.stride * static_cast<int>(shape.side)]);
+  a.mov(linear.temp, linear.row);
+  a.sub(linear.temp, context.rowsFrom());
+  a.test(linear.temp, stepRows);
+  a.jz(first);
+  a.add(asking(), context.stride);
+  a.L(first);
+  a.mov(linear.temp, context.rowsLimit());
+  a.sub(linear.temp, context.rowsFrom());
+  a.mov(rowsOfGroup(), linear.temp);
+}
+
+void AmxExactProduct::askFor(const Address &block) {
+  for (int line = 0; line < blockBytes; line += static_cast<int>(lineBytes))
+    a.prefetcht1(a.ptr[block + line]);
+}
+
+/// Those that the first products find expanded.
+void AmxExactProduct::expandFirst(const AmxExactWeights &expanding, unsigned side) {
+  Xbyak::Label top;
+  a.lea(linear.temp, a.ptr[linear.weights + blocksAhead * blockBytes]);
+  a.cmp(linear.temp, cursorLimit());
+  a.cmovg(linear.temp, cursorLimit());
+  a.lea(expandedAt(), a.ptr[context.frame + weightsAt]);
+  a.L(top);
+  for (unsigned panel = 0; panel < side; ++panel) {
+    const Address block = packedBlock(panel);
+    const VectorRegister scales = expanding.scales(block);
+    for (unsigned line = 0; line < AmxExactWeights::packedLines; ++line)
+      expanding.line(block, line, scales, expandedBlock(panel));
+  }
+  a.add(linear.cursor, blockBytes);
+  a.add(expandedAt(), blockBytesInFrame);
+  a.cmp(linear.cursor, linear.temp);
+  a.jl(top, Xbyak::CodeGenerator::T_NEAR);
+}
+
+void AmxExactProduct::loadRows(unsigned tile, int displacement) {
+  a.tileloadd(rowTile(tile),
+              a.ptr[rowsAt() + context.line + displacement + static_cast<int>(tile * tileBytes)]);
+}
+
+void AmxExactProduct::loadWeights(unsigned panel) {
+  a.tileloadd(weightTile(panel),
+              a.ptr[next() + context.line + static_cast<int>(panel * tileBytes)]);
+}
+
+/// The first operands; step() loads what the next one takes. What the last one loads is not used,
+/// and there: a place of the frame, and the line behind scratch's rows.
+void AmxExactProduct::loadTiles(Shape shape, int displacement) {
+  for (unsigned tile = 0; tile < shape.tiles; ++tile)
+    loadRows(tile, displacement);
+  for (unsigned panel = 0; panel < shape.side; ++panel)
+    loadWeights(panel);
+}
+
+/// One block. With `expanding`, the weights at the cursor are expanded between the products.
+void AmxExactProduct::step(Shape shape, const AmxExactWeights *expanding) {
+  static_assert(places == 4 && blocksAhead == places - 1,
+                "of the places, the next block's and the one to be filled differ in bit 1");
+  a.lea(next(), a.ptr[context.frame + place() + weightsAt]);
+  std::vector<VectorRegister> scales;
+  if (expanding) {
+    a.mov(linear.temp, place());
+    a.xor_(linear.temp, 2 * blockBytesInFrame);
+    a.lea(expandedAt(), a.ptr[context.frame + linear.temp + weightsAt]);
+    for (unsigned panel = 0; panel < shape.side; ++panel)
+      scales.push_back(expanding->scales(packedBlock(panel)));
+  }
+  askFor(Address(asking()));
+  if (shape.side == 2) {
+    Xbyak::Label others;
+    a.cmp(rowsOfGroup(), stepRows);
+    a.jg(others);
+    askFor(asking() + context.stride);
+    a.L(others);
+  }
+  const unsigned products = shape.tiles * shape.side,
+                 lines = shape.side * AmxExactWeights::packedLines;
+  for (unsigned product = 0; product < products; ++product) {
+    const unsigned tile = product / shape.side, panel = product % shape.side;
+    a.tdpbf16ps(sumTile(tile, panel), rowTile(tile), weightTile(panel));
+    if (panel + 1 == shape.side) // the last to read them
+      loadRows(tile, stepRowBytes);
+    if (tile + 1 == shape.tiles)
+      loadWeights(panel);
+    if (!expanding)
+      continue;
+    for (unsigned line = product * lines / products; line < (product + 1) * lines / products;
+         ++line) {
+      const unsigned of = line / AmxExactWeights::packedLines;
+      expanding->line(packedBlock(of), line % AmxExactWeights::packedLines, scales[of],
+                      expandedBlock(of));
     }
+  }
+  a.add(rowsAt(), stepRowBytes);
+  a.add(asking(), blockBytes);
+  if (expanding)
+    a.add(linear.cursor, blockBytes);
+  a.add(place(), blockBytesInFrame);
+  a.and_(place(), places * blockBytesInFrame - 1);
+  a.sub(linear.k, static_cast<uint32_t>(blockColumns));
 }
 
 /// The greatest lane, which is below 2^24. Destroys the lanes.
@@ -446,8 +374,33 @@ void AmxExactProduct::moveGreatest(const Gpr &to, const Lanes16 &integers) {
   a.vmovd(to.cvt32(), Xbyak::Xmm(all.getIdx()));
 }
 
-void AmxExactProduct::jumpUnlessExact(const Xbyak::Label &target) {
+/// For each output the least and the greatest byte of all blocks.
+void AmxExactProduct::jumpUnlessExact(unsigned side, const Xbyak::Label &target) {
   constexpr auto near = Xbyak::CodeGenerator::T_NEAR;
+  const Lanes16 most = lanes.take("greatest scale"), deficit = lanes.take("greatest 251 - scale");
+  {
+    const VectorRegister all = lanes.takeRegister("255");
+    const Xbyak::Xmm greatest(most.parts[0].getIdx()), least(deficit.parts[0].getIdx()),
+        ones(all.getIdx());
+    a.vpxor(greatest, greatest, greatest);
+    a.vpcmpeqb(ones, ones, ones);
+    a.vmovdqa(least, ones);
+    a.mov(linear.cursor, linear.weights);
+    a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
+    Xbyak::Label top;
+    a.L(top);
+    for (unsigned panel = 0; panel < side; ++panel) {
+      a.vpmaxub(greatest, greatest, a.ptr[packedBlock(panel) + scalesInBlock]);
+      a.vpminub(least, least, a.ptr[packedBlock(panel) + scalesInBlock]);
+    }
+    a.add(linear.cursor, blockBytes);
+    a.cmp(linear.cursor, linear.temp);
+    a.jl(top);
+    a.vpmovzxbd(most.parts[0], greatest);
+    a.vpmovzxbd(deficit.parts[0], least);
+    a.vpbroadcastd(all, a.dword[a.rip + a.constant({highestByte})]);
+    a.vpsubd(deficit.parts[0], all, deficit.parts[0]);
+  }
   moveGreatest(linear.temp, most);
   a.cmp(linear.temp.cvt32(), highestByte);
   a.jg(target, near);
@@ -462,24 +415,27 @@ void AmxExactProduct::jumpUnlessExact(const Xbyak::Label &target) {
   a.jg(target, near);
 }
 
-/// Every row by itself: z, epilogue, y.
+/// Every row of up to 32 by itself: z, epilogue, y. Leaves `row` behind them.
 void AmxExactProduct::finish(unsigned side) {
   Xbyak::Label top;
-  a.mov(linear.row, context.rowsFrom());
-  a.lea(at(), a.ptr[context.frame + sumsAt]);
+  const Gpr &at = context.source, &end = context.end;
+  a.lea(end, a.ptr[linear.row + stepRows]);
+  a.cmp(end, context.rowsLimit());
+  a.cmovg(end, context.rowsLimit());
+  a.lea(at, a.ptr[context.frame + sumsAt]);
   a.L(top);
   {
     Tiles z;
     for (unsigned panel = 0; panel < side; ++panel) {
       z.push_back(lanes.takeMany("total", 1));
-      lanes.load(z[panel][0], at() + static_cast<int>(panel) * panelSumBytes);
+      lanes.load(z[panel][0], at + static_cast<int>(panel) * panelSumBytes);
       lanes.multiplyConstant(z[panel][0], z[panel][0], 0.5f); // codes counted twice
     }
     finishAmxRow(epilogue, isPair(linear.spec), z);
   }
-  a.add(at(), lineBytes);
+  a.add(at, lineBytes);
   a.add(linear.row, 1);
-  a.cmp(linear.row, context.rowsLimit());
+  a.cmp(linear.row, end);
   a.jl(top, Xbyak::CodeGenerator::T_NEAR);
 }
 

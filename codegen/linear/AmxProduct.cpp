@@ -36,8 +36,7 @@
 // scaling of the one before, stores four products late, chunks of 4 blocks: 68 to 73.
 //
 // Vector registers: 16 scales (8 blocks, 2 panels), 2 totals, 1 scale of a row, 1 sum, 1 product,
-// 1 minimum or none: 22 of 32, and 5 that AmxExactProduct.cpp holds. General registers: 7 by role
-// and 8 of AmxContext, all 15.
+// 1 minimum or none: 22 of 32. General registers: 7 by role and 8 of AmxContext, all 15.
 #include "codegen/linear/AmxProduct.h"
 
 #include "codegen/linear/AmxPanels.h"
