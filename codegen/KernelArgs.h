@@ -62,15 +62,20 @@ struct LinearArgs {
   uint8_t *scratch;
 };
 
-/// What a linear kernel works in beside its frame: rows of mxfp4 products converted to bf16 for AMX
-/// tiles, 128 of them at most at a time, whole pairs of tiles of 16; and a pair's block more, which
-/// is loaded and not used.
-constexpr int64_t linearScratchBytes(const KernelSpec &spec, int64_t mostRows, int64_t columns) {
-  if (spec.isa != KernelIsa::Amx || spec.inputs != InputFormat::Q8 ||
-      spec.weights != WeightFormat::MXFP4)
-    return 0;
-  const int64_t pairs = (mostRows + 31) / 32;
+/// What a linear kernel on AMX tiles works in beside its frame, for q8 rows, 128 of them at most at
+/// a time: two expanded panels and the rows by tiles of 16, 640 bytes a block each, blocks two by
+/// two (AmxProduct.cpp); for mxfp4 before them rows in bf16, pairs of tiles, and a pair's block
+/// more, which is loaded and not used (AmxExactProduct.cpp).
+constexpr int64_t exactScratchBytes(int64_t rows, int64_t columns) {
+  const int64_t pairs = (rows + 31) / 32;
   return (pairs < 4 ? pairs : 4) * columns * 64 + 2048;
+}
+constexpr int64_t linearScratchBytes(const KernelSpec &spec, int64_t mostRows, int64_t columns) {
+  if (spec.isa != KernelIsa::Amx || spec.inputs != InputFormat::Q8)
+    return 0;
+  const int64_t tiles = (mostRows + 15) / 16, blocks = (columns / 32 + 1) / 2 * 2;
+  return (spec.weights == WeightFormat::MXFP4 ? exactScratchBytes(mostRows, columns) : 0) +
+         (2 + (tiles < 8 ? tiles : 8)) * blocks * 640;
 }
 
 /// Keys of a chunk of attention: positions 1024c .. 1024c + 1023.

@@ -56,8 +56,8 @@ constexpr int scalesInBlock = 256;
 constexpr int highestField = 247, highestByte = AmxExactWeights::highestByte, lowestSum = 128,
               highestSum = 364;
 constexpr uint32_t exponentShift = 23, mantissaBits = 0x7FFFFF;
-static_assert(amxtiles::exactGroupRows == 128 && amxtiles::tileRows == 16,
-              "linearScratchBytes counts on it");
+static_assert(amxtiles::groupRows == 128 && amxtiles::tileRows == 16,
+              "exactScratchBytes counts on it");
 
 } // namespace
 
@@ -73,37 +73,20 @@ void AmxExactProduct::loadConfiguration() {
   a.ldtilecfg(a.ptr[a.rip + a.constant(tiles.words())]);
 }
 
-void AmxExactProduct::emit() {
-  Xbyak::Label top, inGeneral, next;
-  a.mov(context.rowsFrom(), 0);
-  a.L(top);
-  beginRowGroup();
+void AmxExactProduct::emitGroup() {
+  Xbyak::Label inGeneral, done;
+  general.beginGroup();
   convertRows();
-  a.mov(linear.weights, linear.arg(offsetof(LinearArgs, weights)));
-  a.xor_(linear.outOffset, linear.outOffset);
   a.cmp(lowest(), 0);
   a.je(inGeneral, Xbyak::CodeGenerator::T_NEAR);
   loadConfiguration();
   panels(AmxContext::mostPanels);
   if (!isPair(linear.spec))
     panels(1);
-  a.jmp(next, Xbyak::CodeGenerator::T_NEAR);
+  a.jmp(done, Xbyak::CodeGenerator::T_NEAR);
   a.L(inGeneral);
-  general.emit();
-  a.L(next);
-  a.mov(linear.temp, context.rowsLimit());
-  a.mov(context.rowsFrom(), linear.temp);
-  a.cmp(linear.temp, linear.arg(offsetof(LinearArgs, rows)));
-  a.jl(top, Xbyak::CodeGenerator::T_NEAR);
-}
-
-void AmxExactProduct::beginRowGroup() {
-  a.mov(linear.row, context.rowsFrom());
-  a.lea(linear.temp, a.ptr[linear.row + amxtiles::exactGroupRows]);
-  a.mov(linear.k, linear.arg(offsetof(LinearArgs, rows)));
-  a.cmp(linear.k, linear.temp);
-  a.cmovg(linear.k, linear.temp);
-  a.mov(context.rowsLimit(), linear.k);
+  general.emitPanels();
+  a.L(done);
 }
 
 /// To scratch[pair of tiles][block][tile][row][64 bytes]. Looks at their range too.
@@ -113,7 +96,8 @@ void AmxExactProduct::convertRows() {
                 least = lanes.take("2^32 - the least scale");
   for (const Lanes16 *each : {&all, &greatest, &least})
     lanes.setZero(*each);
-  const Gpr &at = linear.cursor, &from = context.source, &scales = context.offset;
+  const Gpr &at = linear.cursor, &from = context.work[0], &scales = context.work[1];
+  a.mov(linear.row, context.rowsFrom());
   a.L(nextRow);
   moveRowsAddress(at); // of the pair's first
   a.mov(linear.temp, linear.row);
@@ -205,7 +189,7 @@ void AmxExactProduct::panelsAndRows(unsigned side) {
   a.jmp(done, Xbyak::CodeGenerator::T_NEAR);
   a.L(inexact);
   general.loadConfiguration();
-  general.rowGroups(side);
+  general.panelsAndRows(side);
   loadConfiguration();
   a.L(done);
 }
@@ -418,7 +402,7 @@ void AmxExactProduct::jumpUnlessExact(unsigned side, const Xbyak::Label &target)
 /// Every row of up to 32 by itself: z, epilogue, y. Leaves `row` behind them.
 void AmxExactProduct::finish(unsigned side) {
   Xbyak::Label top;
-  const Gpr &at = context.source, &end = context.end;
+  const Gpr &at = context.work[0], &end = context.work[1];
   a.lea(end, a.ptr[linear.row + stepRows]);
   a.cmp(end, context.rowsLimit());
   a.cmovg(end, context.rowsLimit());
@@ -444,14 +428,12 @@ void emitAmxTiles(LinearContext &linear, Epilogue &epilogue) {
   AmxContext context(linear);
   AmxProduct general(context, epilogue);
   context.enter();
-  if (linear.spec.weights == WeightFormat::MXFP4) {
-    AmxExactProduct(context, epilogue, general).emit();
-  } else {
-    context.a.mov(context.rowsFrom(), 0);
-    context.a.mov(linear.temp, linear.arg(offsetof(LinearArgs, rows)));
-    context.a.mov(context.rowsLimit(), linear.temp);
-    general.emit();
-  }
+  context.forRowGroups([&] {
+    if (linear.spec.weights == WeightFormat::MXFP4)
+      AmxExactProduct(context, epilogue, general).emitGroup();
+    else
+      general.emitGroup();
+  });
   context.a.tilerelease();
 }
 

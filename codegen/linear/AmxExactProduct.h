@@ -12,8 +12,8 @@ public:
   /// `general` is for what is not exact.
   AmxExactProduct(AmxContext &amxContext, Epilogue &linearEpilogue, AmxProduct &general);
 
-  /// Emits all panels and rows of the call.
-  void emit();
+  /// Emits all panels, with the group's rows.
+  void emitGroup();
 
 private:
   using Address = LinearContext::Address;
@@ -23,7 +23,6 @@ private:
   };
 
   void loadConfiguration();
-  void beginRowGroup();
   void convertRows();
   void panels(unsigned side);
   void panelsAndRows(unsigned side);
@@ -43,11 +42,12 @@ private:
   static constexpr unsigned lineBytes = AmxContext::lineBytes, tileBytes = AmxContext::tileBytes;
   static constexpr unsigned stepRows = 2 * amxtiles::tileRows;
   static constexpr int stepRowBytes = 2 * tileBytes; ///< of a block
-  // The frame, in place of what AmxContext draws: sums of [2 panels][32 rows][64], then weights of
+  // The frame: sums of [2 panels][32 rows][64], then weights of
   // [4 places][2 panels][16][64], a block each. Block b is in place b % 4.
   static constexpr int sumsAt = 0, panelSumBytes = stepRows * lineBytes;
   static constexpr int weightsAt = 2 * panelSumBytes;
   static constexpr int places = 4, blocksAhead = 3, blockBytesInFrame = 2 * tileBytes;
+  static_assert(weightsAt + places * blockBytesInFrame <= AmxContext::ownBytes);
 
   /// Of the block at the cursor, packed; and expanded.
   Address packedBlock(unsigned panel) const {
@@ -58,16 +58,16 @@ private:
   }
 
   // Registers of AmxContext, under other roles.
-  const Gpr &rowsAt() const { return context.source; }     ///< in scratch
-  const Gpr &asking() const { return context.offset; }     ///< for packed weights
-  const Gpr &expandedAt() const { return context.totals; } ///< in the frame
-  const Gpr &next() const { return context.end; }          ///< weights of the next block, there
-  const Gpr &place() const { return context.blockAt; }     ///< of the next block, times its bytes
+  const Gpr &rowsAt() const { return context.work[0]; }     ///< in scratch
+  const Gpr &asking() const { return context.work[1]; }     ///< for packed weights
+  const Gpr &expandedAt() const { return context.work[2]; } ///< in the frame
+  const Gpr &next() const { return context.work[3]; }       ///< weights of the next block, there
+  const Gpr &place() const { return context.work[4]; }      ///< of the next block, times its bytes
 
-  Xbyak::Address rowsOfGroup() { return context.ownSlot(0); }
-  Xbyak::Address lowest() { return context.ownSlot(1); }  ///< of the rows' scales; 0: not exact
-  Xbyak::Address highest() { return context.ownSlot(2); } ///< likewise, exponent fields
-  Xbyak::Address cursorLimit() { return context.ownSlot(3); }
+  Xbyak::Address rowsOfGroup() { return context.exactSlot(0); }
+  Xbyak::Address lowest() { return context.exactSlot(1); }  ///< of the rows' scales; 0: not exact
+  Xbyak::Address highest() { return context.exactSlot(2); } ///< likewise, exponent fields
+  Xbyak::Address cursorLimit() { return context.exactSlot(3); }
 
   LinearContext &linear;
   Epilogue &epilogue;

@@ -1,17 +1,18 @@
 // Rows in int8 times weights in blocks of 32 columns on AMX tiles: the sums of IntegerReduction.cpp
 // with its bits, for many rows.
 //
-//   while there are panels, two at a time (a pair, with swiglu), at last one:
-//     for each group of 64 rows:
-//       totals = 0
-//       for each chunk of K, 8 blocks, then 4, 2, 1:
-//         expand the weights of the chunk to signed bytes             AmxWeights.cpp
-//         for each 16 rows:
-//           gather their codes and Q8Blocks into the frame
-//           for each block and panel:
-//             tile(16 rows x 16 outputs, int32) = codes(16 x 32) * weights(32 x 16);  store it
-//           for each row:  for each block:  total = fma(float(tile), w * a, total)
-//       y = epilogue(totals)
+//   for each group of 128 rows:
+//     their codes and scales go to the call's scratch, tile by tile
+//     while there are panels, two at a time (a pair, with swiglu), at last one:
+//       expand them to signed bytes, in scratch too                      AmxWeights.cpp
+//       for each 16 rows:
+//         for each panel:
+//           totals = 0, in 16 vector registers
+//           for each block:
+//             tile(16 rows x 16 outputs, int32) = codes(16 x 32) * weights(32 x 16)
+//             beside it for the tile of two blocks before, which is stored by now,
+//               for each row:  total = fma(float(tile), w * a, total)
+//         y = epilogue(totals)
 //
 //            32 columns                     16 outputs            one block and panel, K = 32:
 //          +------------+                 +------------+          8192 products
@@ -19,41 +20,49 @@
 //          +------------+   4 columns     +------------+          of what int8 tiles can do
 //
 // K = 64, a whole tile, would add two blocks of 32 into one sum, and each has its own scales: not
-// used. Rows come as pointers and tiles are loaded with a stride, so rows are gathered. Of a last
-// tile with fewer rows the rest is computed from what the frame holds, and not used: integers don't
-// trap. Fewer than 8 rows are left to vpdpbusd.
+// used. Of a last tile with fewer rows the rest is computed from what scratch holds, and not used:
+// integers don't trap. Fewer than 8 rows are left to vpdpbusd.
 //
-// Cycles of a block and panel, 64 rows, from instruction counts and Intel's published throughputs,
-// for mxfp4:
-//   tile unit     tdpbssd                                                          16
-//   store port    tile 16, rows 5 (gathered once for two panels), totals 2, expanded weights 2   25
-//   load ports    rows 4, weights 4, tile 8, scales of rows 4, totals and gathering 4            24
-//   vector ports  vcvtdq2ps, vmulps, vfmadd231ps of 16 rows 24, expanding weights 3              27
-// All overlapped 27 cycles, 300 products a cycle, 59 % of the 512 that bf16 tiles do at most.
-// Measured on Emerald Rapids, 80 to 111, 14 to 20 %: nothing overlaps. Tiles take 37, scaling 36,
-// gathering 13 and expanding 6 when each is all there is, and a tilestored is in the way of vector
-// instructions, whatever is between them. In a prototype, products of one tile of rows beside the
-// scaling of the one before, stores four products late, chunks of 4 blocks: 68 to 73.
+// Cycles of a block, panel and 16 rows on Emerald Rapids, operands in the second level cache:
+//   tiles alone          32: loads 3 x 16 lines, 16 stores; tdpbssd 16
+//   scaling alone        21: vcvtdq2ps, vmulps, vfmadd231ps of 16 rows, on two ports
+//   both                 48: while tdpbssd runs, port 5 neither multiplies nor converts, and all 48
+//                            are port 0's; it adds, so a float made of an integer by two additions
+//                            is free there. With every fourth row made so, 44.
+// and expanding, 26 a block and panel, shared by all rows of the group. Storing a tile two blocks
+// after its product leaves nothing to wait for; a block after it takes 60. (Loading sums from lines
+// of zeros or of 1.5 * 2^23, instead of tilezero, takes 47: those are 16 more loads.)
 //
-// Vector registers: 16 scales (8 blocks, 2 panels), 2 totals, 1 scale of a row, 1 sum, 1 product,
-// 1 minimum or none: 22 of 32. General registers: 7 by role and 8 of AmxContext, all 15.
+// Vector registers: 16 totals, scales, minimums, 1.5 * 2^23, a sum, a product: 21 of 32. General
+// registers: 7 by role and 8 of AmxContext, all 15.
 #include "codegen/linear/AmxProduct.h"
 
+#include <bit>
+
 #include "codegen/linear/AmxPanels.h"
-#include "codegen/linear/AmxWeights.h"
 
 namespace inf {
 namespace {
 
-constexpr auto lineBytes = AmxContext::lineBytes;
+constexpr auto near = Xbyak::CodeGenerator::T_NEAR;
+constexpr auto lineBytes = static_cast<int>(AmxContext::lineBytes),
+               tileBytes = static_cast<int>(AmxContext::tileBytes);
 
-/// Tiles 0..3 are sums, 4 and 5 rows, 6 and 7 weights.
+/// Added to an integer below 2^22 as an integer, and taken away as a float, it makes a float of it.
+constexpr uint32_t magicBits = 0x4B400000; // 1.5 * 2^23
+static_assert(32 * 127 * 128 < 1 << 22);
+
+// Of either block of a pair.
+Xbyak::Tmm sumTile(unsigned half) { return Xbyak::Tmm(static_cast<int>(half)); }
+Xbyak::Tmm rowTile(unsigned half) { return Xbyak::Tmm(static_cast<int>(4 + half)); }
+Xbyak::Tmm weightTile(unsigned half) { return Xbyak::Tmm(static_cast<int>(6 + half)); }
+
 TileConfiguration tileConfiguration() {
   TileConfiguration tiles;
   for (size_t tile = 0; tile < 8; ++tile) {
     const bool rows = tile == 4 || tile == 5;
     tiles.setTile(tile, tile < 6 ? amxtiles::tileRows : blockColumns / 4,
-                  rows ? blockColumns : lineBytes);
+                  rows ? blockColumns : AmxContext::lineBytes);
   }
   return tiles;
 }
@@ -62,227 +71,292 @@ TileConfiguration tileConfiguration() {
 
 AmxProduct::AmxProduct(AmxContext &amxContext, Epilogue &linearEpilogue)
     : linear(amxContext.linear), epilogue(linearEpilogue), context(amxContext), a(context.a),
-      lanes(*linear.lanes), panelsOfUnit(isPair(linear.spec) ? 2 : 1) {}
+      lanes(*linear.lanes) {}
 
 void AmxProduct::loadConfiguration() {
   a.ldtilecfg(a.ptr[a.rip + a.constant(tileConfiguration().words())]);
 }
 
-void AmxProduct::emit() {
+void AmxProduct::emitGroup() {
+  beginGroup();
+  emitPanels();
+}
+
+/// Where what lies in scratch.
+void AmxProduct::beginGroup() {
+  const Gpr &rows = linear.row, &at = linear.k, &asked = linear.cursor;
+  a.mov(rows, context.rowsLimit());
+  a.sub(rows, context.rowsFrom());
+  a.mov(at, linear.arg(offsetof(LinearArgs, columns)));
+  a.shr(at, 5); // / blockColumns
+  a.add(at, 1);
+  a.and_(at, -2);
+  a.imul(at, at, amxblock::bytes);
+  a.mov(panelBytes(), at);
+  a.mov(at, linear.arg(offsetof(LinearArgs, scratch)));
+  if (linear.spec.weights == WeightFormat::MXFP4) { // + exactScratchBytes
+    a.lea(linear.temp, a.ptr[rows + 31]);
+    a.shr(linear.temp, 5);
+    a.shl(linear.temp, 6);
+    a.imul(linear.temp, linear.arg(offsetof(LinearArgs, columns)));
+    a.lea(at, a.ptr[at + linear.temp + 2048]);
+  }
+  a.mov(expandedAt(), at);
+  a.mov(laidOut(), 0);
+  // Of the next panels, as many as these, so much that all are asked for at last.
+  Xbyak::Label enough;
+  const auto blockBytes =
+      static_cast<uint32_t>(weightBytes(linear.spec.weights, panelRows * blockColumns));
+  a.mov(asked, 2 * blockBytes);
+  for (unsigned most = amxtiles::tileRows; most < amxtiles::groupRows; most *= 2) {
+    a.cmp(rows, most);
+    a.jle(enough);
+    a.shr(asked, 1);
+  }
+  a.L(enough);
+  a.mov(askedBytes(), asked);
+}
+
+void AmxProduct::emitPanels() {
   loadConfiguration();
   panels(AmxContext::mostPanels);
-  if (panelsOfUnit == 1)
+  if (!isPair(linear.spec))
     panels(1);
 }
 
-/// for (offset = 0; offset < end; offset += 64) body()
-template <typename Body> void AmxProduct::forRows(Body body) {
-  Xbyak::Label top;
-  a.xor_(context.offset, context.offset);
-  a.L(top);
-  body();
-  a.add(context.offset, lineBytes);
-  a.cmp(context.offset, context.end);
-  a.jl(top);
-}
-
 void AmxProduct::panels(unsigned side) {
-  forPanels(linear, context.stride, side, [&] { rowGroups(side); });
+  forPanels(linear, context.stride, side, [&] { panelsAndRows(side); });
 }
 
-void AmxProduct::rowGroups(unsigned side) {
+void AmxProduct::panelsAndRows(unsigned side) {
+  Xbyak::Label top, rowsAreThere;
+  a.cmp(laidOut(), 0);
+  a.jne(rowsAreThere, near);
+  layOutRows();
+  a.mov(laidOut(), 1);
+  a.L(rowsAreThere);
+  expand(side);
+  a.lea(asking(), a.ptr[linear.weights + context.stride * static_cast<int>(side)]);
+  a.mov(linear.temp, panelBytes());
+  a.lea(linear.temp, a.ptr[linear.temp * 2]);
+  a.add(linear.temp, expandedAt());
+  a.mov(tileAt(), linear.temp);
+  a.mov(linear.row, context.rowsFrom());
+  a.L(top);
+  for (unsigned panel = 0; panel < side; ++panel)
+    reduce(panel);
+  finish(side); // row is where the tile ends
+  a.mov(linear.temp, panelBytes());
+  a.add(tileAt(), linear.temp);
+  a.cmp(linear.row, context.rowsLimit());
+  a.jl(top, near);
+}
+
+/// Rows come as pointers: their codes and Q8Blocks to scratch.
+void AmxProduct::layOutRows() {
   Xbyak::Label top;
   a.mov(linear.row, context.rowsFrom());
   a.L(top);
-  beginGroup(side);
-  chunks(side);
-  finish(side); // row is where the group ends
+  layOutRow();
+  a.add(linear.row, 1);
   a.cmp(linear.row, context.rowsLimit());
-  a.jl(top);
+  a.jl(top, near);
 }
 
-/// Of the rows from `row` on; with all totals 0.
-void AmxProduct::beginGroup(unsigned side) {
-  a.mov(context.firstRow(), linear.row);
-  a.lea(linear.temp, a.ptr[linear.row + amxtiles::groupRows]);
-  a.mov(context.end, context.rowsLimit());
-  a.cmp(context.end, linear.temp);
-  a.cmovg(context.end, linear.temp);
-  a.mov(context.rowsEnd(), context.end);
-  a.sub(context.end, linear.row);
-  a.shl(context.end, 6); // * lineBytes
-  a.mov(context.totals, context.frame);
-  const Lanes16 zero = lanes.take("zero");
-  lanes.setZero(zero);
-  forRows([&] {
-    for (unsigned panel = 0; panel < side; ++panel)
-      lanes.store(totalAt(panel), zero);
-  });
-}
-
-/// The longest chunk as often as it fits, then each half at most once; k counts columns.
-void AmxProduct::chunks(unsigned side) {
-  a.mov(linear.cursor, linear.weights);
-  a.xor_(linear.k, linear.k);
-  for (unsigned blocks = AmxContext::mostBlocks; blocks > 0; blocks /= 2) {
-    const auto columns = static_cast<int>(blocks * blockColumns);
-    Xbyak::Label again, done;
-    a.L(again);
-    a.mov(linear.temp, linear.arg(offsetof(LinearArgs, columns)));
-    a.sub(linear.temp, linear.k);
-    a.cmp(linear.temp, columns);
-    a.jl(done);
-    chunk(side, blocks);
-    a.add(linear.k, columns);
-    if (blocks == AmxContext::mostBlocks)
-      a.jmp(again);
-    a.L(done);
-  }
-}
-
-void AmxProduct::chunk(unsigned side, unsigned blocks) {
-  Xbyak::Label top;
-  emitExpandedWeights(context, side, blocks);
-  a.mov(linear.row, context.firstRow());
-  a.mov(context.totals, context.frame);
-  a.L(top);
-  gather(blocks);
-  multiply(side, blocks);
-  scale(side, blocks);
-  a.add(context.totals, AmxContext::tileBytes);
-  a.add(linear.row, amxtiles::tileRows);
-  a.cmp(linear.row, context.rowsEnd());
-  a.jl(top);
-}
-
-/// Of the up to 16 rows from `row` on, the chunk's codes and Q8Blocks. Leaves `end`.
-void AmxProduct::gather(unsigned blocks) {
-  a.mov(context.end, context.rowsEnd());
-  a.sub(context.end, linear.row);
-  a.mov(linear.temp, amxtiles::tileRows);
-  a.cmp(context.end, linear.temp);
-  a.cmovg(context.end, linear.temp);
-  a.shl(context.end, 6); // * lineBytes
-  a.mov(context.blockAt, linear.arg(offsetof(LinearArgs, columns)));
-  a.add(context.blockAt, 63); // q8BlocksOffset
-  a.and_(context.blockAt, -64);
-  a.mov(linear.temp, linear.k);
-  a.shr(linear.temp, 2); // / blockColumns * sizeof(Q8Block)
-  a.add(context.blockAt, linear.temp);
+void AmxProduct::layOutRow() {
+  const Gpr &from = context.work[0], &blocks = context.work[1], &codesAt = context.work[2],
+            &valuesAt = context.work[3];
+  a.mov(linear.temp, linear.row);
+  a.sub(linear.temp, context.rowsFrom());
+  a.mov(codesAt, linear.temp);
+  a.shr(codesAt, 4); // / tileRows
+  a.add(codesAt, 2); // panels
+  a.imul(codesAt, panelBytes());
+  a.add(codesAt, expandedAt());
+  a.and_(linear.temp, amxtiles::tileRows - 1);
+  a.lea(valuesAt, a.ptr[codesAt + linear.temp * 4]);
+  a.shl(linear.temp, 6); // * lineBytes
+  a.add(codesAt, linear.temp);
   a.mov(linear.temp, linear.arg(offsetof(LinearArgs, x)));
-  a.lea(linear.temp, a.ptr[linear.temp + linear.row * 8]);
-  forRows([&] { gatherRow(blocks); });
-}
-
-/// A single block's 64 bytes of codes are the row's last 32 and their padding.
-void AmxProduct::gatherRow(unsigned blocks) {
-  const VectorRegister values = lanes.takeRegister("codes or blocks");
-  const int index = values.getIdx();
-  a.mov(context.source, a.ptr[linear.temp]);
-  a.add(linear.temp, 8);
-  for (unsigned block = 0; block < blocks; block += 2) {
-    a.vmovups(values, a.ptr[context.source + linear.k + block * static_cast<int>(blockColumns)]);
-    a.vmovups(a.ptr[rowOf(AmxContext::inputs(block))], values);
+  a.mov(from, a.ptr[linear.temp + linear.row * 8]);
+  a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
+  a.lea(blocks, a.ptr[linear.k + 63]); // q8BlocksOffset
+  a.and_(blocks, -64);
+  a.add(blocks, from);
+  const auto layOutBlock = [&](int half) {
+    const int block = half * static_cast<int>(sizeof(Q8Block)), at = half * lineBytes;
+    a.mov(linear.temp.cvt32(), a.dword[blocks + block]);
+    a.mov(a.dword[valuesAt + rowScalesAt + at], linear.temp.cvt32());
+    if (!hasMinimums())
+      return;
+    const VectorRegister sum = lanes.takeRegister("sum");
+    const Xbyak::Xmm lane(sum.getIdx());
+    a.vmovd(lane, a.dword[blocks + block + static_cast<int>(offsetof(Q8Block, minus16Sum))]);
+    a.vpsrad(lane, lane, 4);
+    a.vcvtdq2ps(lane, lane);
+    a.vmovd(a.dword[valuesAt + rowSumsAt + at], lane);
+  };
+  Xbyak::Label top, done;
+  a.L(top);
+  {
+    const VectorRegister codes = lanes.takeRegister("codes of two blocks");
+    a.vmovups(codes, a.ptr[from]); // a single block's are the row's last 32 and their padding
+    a.vmovups(a.ptr[codesAt], codes);
   }
-  const Xbyak::Address from = a.ptr[context.source + context.blockAt];
-  if (blocks == 8)
-    a.vmovups(values, from);
-  else if (blocks == 4)
-    a.vmovups(Xbyak::Ymm(index), from);
-  else if (blocks == 2)
-    a.vmovups(Xbyak::Xmm(index), from);
-  else
-    a.vmovsd(Xbyak::Xmm(index), from);
-  a.vmovups(a.ptr[rowOf(AmxContext::rowBlocks(0))], values);
-  if (!hasMinimums())
-    return;
-  a.vpsrad(values, values, 4); // of minus16Sum; in the scales' lanes nonsense that nobody reads
-  a.vcvtdq2ps(values, values);
-  a.vmovups(
-      a.ptr[rowOf(AmxContext::negativeSums(0)) - static_cast<int>(offsetof(Q8Block, minus16Sum))],
-      values);
+  layOutBlock(0);
+  a.cmp(linear.k, static_cast<uint32_t>(blockColumns));
+  a.jle(done);
+  layOutBlock(1);
+  a.add(from, lineBytes);
+  a.add(blocks, 2 * sizeof(Q8Block));
+  a.add(codesAt, pairBytes);
+  a.add(valuesAt, pairBytes);
+  a.sub(linear.k, static_cast<uint32_t>(2 * blockColumns));
+  a.jg(top, near);
+  a.L(done);
 }
 
-void AmxProduct::multiply(unsigned side, unsigned blocks) {
-  for (unsigned block = 0; block < blocks; ++block) {
-    const Xbyak::Tmm rows = AmxContext::rowTile(block);
-    a.tileloadd(rows, tileAt(AmxContext::inputs(block)));
-    for (unsigned panel = 0; panel < side; ++panel) {
-      const Xbyak::Tmm sums = AmxContext::sumTile(block, panel);
-      const Xbyak::Tmm weights = AmxContext::weightTile(panel);
-      a.tilezero(sums);
-      a.tileloadd(weights, tileAt(AmxContext::expanded(panel, block, 0)));
-      a.tdpbssd(sums, rows, weights);
-      a.tilestored(tileAt(AmxContext::products(block, panel)), sums);
-    }
-  }
-}
-
-void AmxProduct::scale(unsigned side, unsigned blocks) {
-  Tiles scales;
+void AmxProduct::expand(unsigned side) {
+  const Gpr &to = weightsAt();
+  a.mov(linear.cursor, linear.weights);
   for (unsigned panel = 0; panel < side; ++panel) {
-    scales.push_back(lanes.takeMany("scales of a block", blocks));
-    for (unsigned block = 0; block < blocks; ++block)
-      lanes.load(scales[panel][block],
-                 context.frame + AmxContext::expanded(panel, block, AmxContext::scalesLine));
-  }
-  const Tile totals = lanes.takeMany("total", side);
-  forRows([&] {
-    for (unsigned panel = 0; panel < side; ++panel)
-      lanes.load(totals[panel], totalAt(panel));
-    for (unsigned block = 0; block < blocks; ++block)
-      scaleRow(totals, scales, block);
-    for (unsigned panel = 0; panel < side; ++panel)
-      lanes.store(totalAt(panel), totals[panel]);
-  });
-}
-
-/// total = fma(float(sum), w * a, total), and what a minimum adds.
-void AmxProduct::scaleRow(const Tile &totals, const Tiles &scales, unsigned block) {
-  const Lanes16 rowScale = lanes.take("scale of a row");
-  lanes.broadcast(rowScale, rowOf(AmxContext::rowBlocks(block)));
-  for (unsigned panel = 0; panel < totals.size(); ++panel) {
-    const Lanes16 sum = lanes.take("sum"), product = lanes.take("w * a");
-    a.vcvtdq2ps(sum.parts[0], a.ptr[rowOf(AmxContext::products(block, panel))]);
-    lanes.multiply(product, scales[panel][block], rowScale);
-    lanes.fma(totals[panel], sum, product);
-    if (hasMinimums())
-      addMinimum(totals[panel], rowScale, panel, block);
+    a.mov(to, expandedAt());
+    if (panel > 0)
+      a.add(to, panelBytes());
+    emitExpandedPanel(context, linear.cursor, to);
   }
 }
 
-/// total = fma(minimum * a, sum of q, total)
-void AmxProduct::addMinimum(const Lanes16 &total, const Lanes16 &rowScale, unsigned panel,
-                            unsigned block) {
-  const Lanes16 minimum = lanes.take("minimum");
-  lanes.load(minimum, context.frame + AmxContext::expanded(panel, block, AmxContext::minimumsLine));
-  lanes.multiply(minimum, minimum, rowScale);
-  a.vfnmadd231ps(total.parts[0], minimum.parts[0], a.ptr_b[rowOf(AmxContext::negativeSums(block))]);
+/// The tile's rows times a panel, all columns; totals to the frame. An odd number of blocks has a
+/// last pair whose second block is whatever scratch holds, which is multiplied and not added.
+void AmxProduct::reduce(unsigned panel) {
+  const Tile totals = lanes.takeMany("total", amxtiles::tileRows);
+  const VectorRegister magic = lanes.takeRegister("1.5 * 2^23");
+  for (const Lanes16 &total : totals)
+    lanes.setZero(total);
+  a.vpbroadcastd(magic, a.dword[a.rip + a.constant({magicBits})]);
+  a.mov(rowsAt(), tileAt());
+  a.mov(weightsAt(), expandedAt());
+  if (panel > 0)
+    a.add(weightsAt(), panelBytes());
+  const auto nextPair = [&] {
+    a.add(rowsAt(), pairBytes);
+    a.add(weightsAt(), pairBytes);
+  };
+  for (unsigned half = 0; half < 2; ++half)
+    multiply(half);
+  nextPair();
+  a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
+  a.sub(linear.k, static_cast<uint32_t>(2 * blockColumns));
+  Xbyak::Label top, last, done;
+  const auto storeProduct = [&](unsigned half) {
+    a.tilestored(
+        a.ptr[context.frame + context.line + productsAt + static_cast<int>(half) * tileBytes],
+        sumTile(half));
+  };
+  a.L(top);
+  a.cmp(linear.k, 0);
+  a.jle(last, near);
+  askForNext();
+  for (unsigned half = 0; half < 2; ++half) {
+    storeProduct(half);
+    multiply(half);
+    scale(totals, magic, half);
+  }
+  nextPair();
+  a.sub(linear.k, static_cast<uint32_t>(2 * blockColumns));
+  a.jmp(top, near);
+  a.L(last);
+  storeProduct(0);
+  storeProduct(1);
+  scale(totals, magic, 0);
+  a.cmp(linear.k, 0);
+  a.jl(done, near);
+  scale(totals, magic, 1);
+  a.L(done);
+  for (unsigned row = 0; row < amxtiles::tileRows; ++row)
+    lanes.store(context.frame + totalsAt + static_cast<int>(panel) * tileBytes +
+                    static_cast<int>(row) * lineBytes,
+                totals[row]);
 }
 
-/// Every row of the group by itself: z, epilogue, y. Leaves `row` at the group's end.
+void AmxProduct::askForNext() {
+  Xbyak::Label top;
+  a.mov(linear.temp, askedBytes());
+  a.add(linear.temp, asking());
+  a.L(top);
+  a.prefetcht1(a.ptr[asking()]);
+  a.add(asking(), lineBytes);
+  a.cmp(asking(), linear.temp);
+  a.jl(top);
+}
+
+/// The first or second block of the pair that the pointers are at.
+void AmxProduct::multiply(unsigned half) {
+  const int block = static_cast<int>(half);
+  a.tilezero(sumTile(half));
+  a.tileloadd(rowTile(half),
+              a.ptr[rowsAt() + context.line + block * static_cast<int>(blockColumns)]);
+  a.tileloadd(weightTile(half), a.ptr[weightsAt() + context.line + block * amxblock::bytes]);
+  a.tdpbssd(sumTile(half), rowTile(half), weightTile(half));
+}
+
+/// total = fma(float(sum), w * a, total), and what a minimum adds, for a block of the pair before
+/// the one that the pointers are at: total = fma(minimum * a, sum of q, total).
+void AmxProduct::scale(const Tile &totals, const VectorRegister &magic, unsigned half) {
+  const int block = static_cast<int>(half);
+  const auto weightLine = weightsAt() - pairBytes + block * amxblock::bytes;
+  const auto rowLine = rowsAt() - pairBytes + block * lineBytes;
+  const VectorRegister scales = lanes.takeRegister("scales of the block");
+  Lanes16 minimums;
+  a.vmovups(scales, a.ptr[weightLine + amxblock::scalesAt]);
+  if (hasMinimums()) {
+    minimums = lanes.take("minimums of the block");
+    lanes.load(minimums, weightLine + amxblock::minimumsAt);
+  }
+  for (int row = 0; row < static_cast<int>(amxtiles::tileRows); ++row) {
+    const VectorRegister sum = lanes.takeRegister("sum"), factor = lanes.takeRegister("w * a");
+    const Xbyak::Ymm &total = totals[static_cast<size_t>(row)].parts[0];
+    const Xbyak::Address product =
+        a.ptr[context.frame + productsAt + block * tileBytes + row * lineBytes];
+    if (row % 4 == 3) {
+      a.vpaddd(sum, magic, product);
+      a.vsubps(sum, sum, magic);
+    } else {
+      a.vcvtdq2ps(sum, product);
+    }
+    a.vmulps(factor, scales, a.ptr_b[rowLine + rowScalesAt + row * 4]);
+    a.vfmadd231ps(total, sum, factor);
+    if (!hasMinimums())
+      continue;
+    a.vmulps(factor, minimums.parts[0], a.ptr_b[rowLine + rowScalesAt + row * 4]);
+    a.vfnmadd231ps(total, factor, a.ptr_b[rowLine + rowSumsAt + row * 4]);
+  }
+}
+
+/// Every row of the tile by itself: z, epilogue, y. Leaves `row` at the tile's end.
 void AmxProduct::finish(unsigned side) {
   Xbyak::Label top;
-  a.mov(linear.row, context.firstRow());
-  a.mov(context.totals, context.frame);
-  a.xor_(context.offset, context.offset);
+  const Gpr &at = context.work[2], &end = context.work[3];
+  a.lea(end, a.ptr[linear.row + amxtiles::tileRows]);
+  a.cmp(end, context.rowsLimit());
+  a.cmovg(end, context.rowsLimit());
+  a.lea(at, a.ptr[context.frame + totalsAt]);
   a.L(top);
-  finishRow(side);
-  a.add(context.offset, lineBytes);
-  a.add(linear.row, 1);
-  a.cmp(linear.row, context.rowsEnd());
-  a.jl(top);
-}
-
-void AmxProduct::finishRow(unsigned side) {
-  Tiles z;
-  for (unsigned panel = 0; panel < side; ++panel) {
-    z.push_back(lanes.takeMany("total", 1));
-    lanes.load(z[panel][0], totalAt(panel));
-    if (linear.spec.weights == WeightFormat::MXFP4) // codes counted twice
-      lanes.multiplyConstant(z[panel][0], z[panel][0], 0.5f);
+  {
+    Tiles z;
+    for (unsigned panel = 0; panel < side; ++panel) {
+      z.push_back(lanes.takeMany("total", 1));
+      lanes.load(z[panel][0], at + static_cast<int>(panel) * tileBytes);
+      if (linear.spec.weights == WeightFormat::MXFP4) // codes counted twice
+        lanes.multiplyConstant(z[panel][0], z[panel][0], 0.5f);
+    }
+    finishAmxRow(epilogue, isPair(linear.spec), z);
   }
-  finishAmxRow(epilogue, panelsOfUnit == 2, z);
+  a.add(at, lineBytes);
+  a.add(linear.row, 1);
+  a.cmp(linear.row, end);
+  a.jl(top, near);
 }
 
 } // namespace inf

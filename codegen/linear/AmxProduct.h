@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/linear/AmxContext.h"
+#include "codegen/linear/AmxWeights.h"
 #include "codegen/linear/Epilogue.h"
 
 namespace inf {
@@ -10,46 +11,54 @@ class AmxProduct {
 public:
   AmxProduct(AmxContext &amxContext, Epilogue &linearEpilogue);
 
-  /// Configures the tiles and emits all panels from context.weights and context.outOffset on, with
-  /// the rows from rowsFrom() to rowsLimit(), which are set.
-  void emit();
+  /// Emits all panels, with the group's rows.
+  void emitGroup();
 
-  /// For one or two panels alone, or a pair, with the tiles configured.
+  /// The same in two steps, for a product that leaves some panels to this one: between them
+  /// panelsAndRows(), with the tiles configured.
+  void beginGroup();
+  void emitPanels();
   void loadConfiguration();
-  void rowGroups(unsigned side);
+  void panelsAndRows(unsigned side); ///< one or two panels alone, or a pair
 
 private:
+  void layOutRows();
+  void layOutRow();
   void panels(unsigned side);
-  void beginGroup(unsigned side);
-  void chunks(unsigned side);
-  void chunk(unsigned side, unsigned blocks);
-  void gather(unsigned blocks);
-  void gatherRow(unsigned blocks);
-  void multiply(unsigned side, unsigned blocks);
-  void scale(unsigned side, unsigned blocks);
-  void scaleRow(const Tile &totals, const Tiles &scales, unsigned block);
-  void addMinimum(const Lanes16 &total, const Lanes16 &rowScale, unsigned panel, unsigned block);
+  void expand(unsigned side);
+  void reduce(unsigned panel);
+  void askForNext();
+  void multiply(unsigned half);
+  void scale(const Tile &totals, const VectorRegister &magic, unsigned half);
   void finish(unsigned side);
-  void finishRow(unsigned side);
-  template <typename Body> void forRows(Body body);
 
   bool hasMinimums() const { return linear.spec.weights == WeightFormat::INT4A; }
-  Xbyak::Address tileAt(const AmxContext::Address &part) {
-    return a.ptr[context.frame + context.line + part];
-  }
-  AmxContext::Address rowOf(const AmxContext::Address &part) const {
-    return context.frame + context.offset + part;
-  }
-  AmxContext::Address totalAt(unsigned panel) const {
-    return context.totals + context.offset + AmxContext::totalsOf(panel);
-  }
+
+  static constexpr int pairBytes = 2 * amxblock::bytes; ///< of two blocks, panel or tile of rows
+  // A pair of blocks of a tile of rows in scratch: codes of [16 rows][2 blocks][32], then of
+  // [2 blocks][16 rows], f32: scales, -(sum of q).
+  static constexpr int rowScalesAt = 1024, rowSumsAt = rowScalesAt + 128;
+  static_assert(rowSumsAt + 128 == pairBytes);
+  // The frame: products of [2 blocks][16 rows][64], int32; totals of [2 panels][16 rows][64], f32.
+  static constexpr int productsAt = 0;
+  static constexpr int totalsAt = 2 * static_cast<int>(AmxContext::tileBytes);
+
+  // Registers, by role. Pointers into scratch; packed weights.
+  const Gpr &rowsAt() const { return context.work[0]; }
+  const Gpr &weightsAt() const { return context.work[1]; }
+  const Gpr &asking() const { return context.work[4]; }
+
+  Xbyak::Address laidOut() { return context.generalSlot(0); }
+  Xbyak::Address expandedAt() { return context.generalSlot(1); } ///< in scratch; rows lie behind
+  Xbyak::Address panelBytes() { return context.generalSlot(2); } ///< expanded; of a tile of rows
+  Xbyak::Address tileAt() { return context.generalSlot(3); }     ///< rows, in scratch
+  Xbyak::Address askedBytes() { return context.generalSlot(4); } ///< for each pair of blocks
 
   LinearContext &linear;
   Epilogue &epilogue;
   AmxContext &context;
   KernelAssembler &a;
   LanesEmitter &lanes;
-  const unsigned panelsOfUnit;
 };
 
 } // namespace inf

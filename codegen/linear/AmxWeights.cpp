@@ -32,8 +32,8 @@ std::vector<uint32_t> valueTable(WeightFormat format) {
 
 class Expansion {
 public:
-  explicit Expansion(AmxContext &amxContext)
-      : context(amxContext), a(context.a), lanes(*context.linear.lanes),
+  Expansion(AmxContext &amxContext, const Gpr &from, const Gpr &to)
+      : context(amxContext), a(context.a), lanes(*context.linear.lanes), source(from), target(to),
         format(context.linear.spec.weights),
         blockBytes(static_cast<int>(weightBytes(format, panelRows * blockColumns))),
         lookedUp(format == WeightFormat::MXFP4 || format == WeightFormat::INT4),
@@ -45,46 +45,42 @@ public:
       a.vmovups(table, a.ptr[a.rip + a.constant(valueTable(format))]);
   }
 
-  void panel(unsigned panel, unsigned blocks) {
+  void panel() {
     Xbyak::Label top;
-    a.lea(context.source, a.ptr[context.linear.cursor + context.stride * static_cast<int>(panel)]);
-    a.xor_(context.offset, context.offset);
+    a.mov(context.linear.temp, context.stride);
+    a.add(context.linear.temp, source);
     a.L(top);
     prefetch();
     for (unsigned line = 0; line < blockCodeBytes(format) / AmxContext::lineBytes; ++line)
-      expandLine(panel, line);
-    expandScales(panel);
-    a.add(context.source, static_cast<uint32_t>(blockBytes));
-    a.add(context.offset, AmxContext::expandedBytes);
-    a.cmp(context.offset, blocks * AmxContext::expandedBytes);
+      expandLine(line);
+    expandScales();
+    a.add(source, static_cast<uint32_t>(blockBytes));
+    a.add(target, amxblock::bytes);
+    a.cmp(source, context.linear.temp);
     a.jl(top);
   }
 
-  uint32_t packedBytes(unsigned blocks) const { return blocks * static_cast<uint32_t>(blockBytes); }
-
 private:
-  /// A chunk ahead: the tiles of this one take longer than memory does.
   void prefetch() {
-    const int ahead = static_cast<int>(AmxContext::mostBlocks) * blockBytes;
+    constexpr int blocksAhead = 8;
     for (int line = 0; line < blockBytes; line += AmxContext::lineBytes)
-      a.prefetcht1(a.ptr[context.source + ahead + line]);
+      a.prefetcht1(a.ptr[source + blocksAhead * blockBytes + line]);
   }
 
-  void expandLine(unsigned panel, unsigned line) {
+  void expandLine(unsigned line) {
     const VectorRegister codes = lanes.takeRegister("line of codes");
-    const LinearContext::Address from =
-        context.source + static_cast<int>(line * AmxContext::lineBytes);
+    const LinearContext::Address from = source + static_cast<int>(line * AmxContext::lineBytes);
     if (format == WeightFormat::INT8) { // code + 128, modulo 256
       a.vpxord(codes, mask, a.ptr[from]);
-      return store(panel, line, codes);
+      return store(lineAt(line), codes);
     }
     const VectorRegister low = lanes.takeRegister("low nibbles");
     a.vmovups(codes, a.ptr[from]);
     nibbles(low, codes);
-    store(panel, line, low);
+    store(lineAt(line), low);
     a.vpsrld(codes, codes, 4); // the bits of the neighbour are masked
     nibbles(codes, codes);
-    store(panel, line + 4, codes);
+    store(lineAt(line + 4), codes);
   }
 
   void nibbles(const Xbyak::Ymm &to, const Xbyak::Ymm &from) {
@@ -93,24 +89,24 @@ private:
       a.vpshufb(to, table, to);
   }
 
-  void expandScales(unsigned panel) {
+  void expandScales() {
     const Lanes16 values = lanes.take("scales or minimums");
-    const LinearContext::Address scales = context.source + static_cast<int>(blockCodeBytes(format));
+    const LinearContext::Address scales = source + static_cast<int>(blockCodeBytes(format));
     lanes.loadScales(values, format, scales);
-    store(panel, AmxContext::scalesLine, values.parts[0]);
+    store(amxblock::scalesAt, values.parts[0]);
     if (format != WeightFormat::INT4A)
       return;
     lanes.loadScales(values, format, scales + static_cast<int>(16 * sizeof(uint16_t)));
-    store(panel, AmxContext::minimumsLine, values.parts[0]);
+    store(amxblock::minimumsAt, values.parts[0]);
   }
 
-  void store(unsigned panel, unsigned line, const Xbyak::Ymm &values) {
-    a.vmovups(a.ptr[context.frame + context.offset + AmxContext::expanded(panel, 0, line)], values);
-  }
+  static int lineAt(unsigned line) { return static_cast<int>(line * AmxContext::lineBytes); }
+  void store(int at, const Xbyak::Ymm &values) { a.vmovups(a.ptr[target + at], values); }
 
   AmxContext &context;
   KernelAssembler &a;
   LanesEmitter &lanes;
+  const Gpr &source, &target;
   const WeightFormat format;
   const int blockBytes;
   const bool lookedUp;
@@ -119,11 +115,8 @@ private:
 
 } // namespace
 
-void emitExpandedWeights(AmxContext &context, unsigned panels, unsigned blocks) {
-  Expansion expansion(context);
-  for (unsigned panel = 0; panel < panels; ++panel)
-    expansion.panel(panel, blocks);
-  context.a.add(context.linear.cursor, expansion.packedBytes(blocks));
+void emitExpandedPanel(AmxContext &context, const Gpr &from, const Gpr &to) {
+  Expansion(context, from, to).panel();
 }
 
 } // namespace inf
