@@ -282,7 +282,10 @@ static FeatureSet q8Features(const KernelSpec &spec) {
   case KernelIsa::Amx: { // vpshufb where codes are looked up
     const FeatureSet tiles = wideVnni.with(Feature::AMXTILE).with(Feature::AMXINT8);
     if (spec.weights == WeightFormat::MXFP4) // AmxExactProduct.cpp
-      return tiles.with(Feature::AVX512BW).with(Feature::AVX512BF16).with(Feature::AMXBF16);
+      return tiles.with(Feature::AVX512BW)
+          .with(Feature::AVX512VBMI)
+          .with(Feature::AVX512BF16)
+          .with(Feature::AMXBF16);
     return spec.weights == WeightFormat::INT4 ? tiles.with(Feature::AVX512BW) : tiles;
   }
   }

@@ -361,30 +361,27 @@ void AmxExactProduct::moveGreatest(const Gpr &to, const Lanes16 &integers) {
 /// For each output the least and the greatest byte of all blocks.
 void AmxExactProduct::jumpUnlessExact(unsigned side, const Xbyak::Label &target) {
   constexpr auto near = Xbyak::CodeGenerator::T_NEAR;
-  const Lanes16 most = lanes.take("greatest scale"), deficit = lanes.take("greatest 251 - scale");
-  {
-    const VectorRegister all = lanes.takeRegister("255");
-    const Xbyak::Xmm greatest(most.parts[0].getIdx()), least(deficit.parts[0].getIdx()),
-        ones(all.getIdx());
-    a.vpxor(greatest, greatest, greatest);
-    a.vpcmpeqb(ones, ones, ones);
-    a.vmovdqa(least, ones);
-    a.mov(linear.cursor, linear.weights);
-    a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
-    Xbyak::Label top;
-    a.L(top);
-    for (unsigned panel = 0; panel < side; ++panel) {
-      a.vpmaxub(greatest, greatest, a.ptr[packedBlock(panel) + scalesInBlock]);
-      a.vpminub(least, least, a.ptr[packedBlock(panel) + scalesInBlock]);
-    }
-    a.add(linear.cursor, blockBytes);
-    a.cmp(linear.cursor, linear.temp);
-    a.jl(top);
-    a.vpmovzxbd(most.parts[0], greatest);
-    a.vpmovzxbd(deficit.parts[0], least);
-    a.vpbroadcastd(all, a.dword[a.rip + a.constant({highestByte})]);
-    a.vpsubd(deficit.parts[0], all, deficit.parts[0]);
+  const Lanes16 most = lanes.take("greatest scale"), least = lanes.take("least scale"),
+                limit = lanes.take("251");
+  lanes.setBits(limit, std::vector<uint32_t>(16, highestByte));
+  lanes.setZero(most);
+  lanes.copy(least, limit); // greater ones don't count
+  a.mov(linear.cursor, linear.weights);
+  a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
+  Xbyak::Label top;
+  a.L(top);
+  for (unsigned panel = 0; panel < side; ++panel) {
+    const Lanes16 scales = lanes.take("scales");
+    const Xbyak::Ymm &bytes = scales.parts[0];
+    a.vpmovzxbd(bytes, a.ptr[packedBlock(panel) + scalesInBlock]);
+    a.vpmaxud(most.parts[0], most.parts[0], bytes);
+    a.vpminud(least.parts[0], least.parts[0], bytes);
   }
+  a.add(linear.cursor, blockBytes);
+  a.cmp(linear.cursor, linear.temp);
+  a.jl(top);
+  const Lanes16 &deficit = least;
+  a.vpsubd(deficit.parts[0], limit.parts[0], least.parts[0]);
   moveGreatest(linear.temp, most);
   a.cmp(linear.temp.cvt32(), highestByte);
   a.jg(target, near);

@@ -192,8 +192,8 @@ void AmxProduct::layOutRow() {
     const VectorRegister sum = lanes.takeRegister("sum");
     const Xbyak::Xmm lane(sum.getIdx());
     a.vmovd(lane, a.dword[blocks + block + static_cast<int>(offsetof(Q8Block, minus16Sum))]);
-    a.vpsrad(lane, lane, 4);
-    a.vcvtdq2ps(lane, lane);
+    a.vpsrad(sum, sum, 4); // of all lanes: the first counts
+    a.vcvtdq2ps(sum, sum);
     a.vmovd(a.dword[valuesAt + rowSumsAt + at], lane);
   };
   Xbyak::Label top, done;

@@ -169,8 +169,12 @@ bool hasKernels(const Manifest &manifest, std::string_view part, std::string_vie
 }
 
 /// What most of the model's arithmetic is, by its kernels' names. Rows in bf16 are FMAs where there
-/// is no instruction for them.
+/// is no instruction for them; mxfp4 times rows whose scales are powers of two is bf16 on tiles
+/// (codegen/linear/AmxExactProduct.cpp).
 DotKind productsOf(const Manifest &manifest) {
+  if (hasKernels(manifest, "_mxfp4_q8_", "__amx") &&
+      manifest.numerics.find("mxint8") != std::string::npos)
+    return DotKind::Bf16;
   if (hasKernels(manifest, "_q8_", ""))
     return DotKind::Int8;
   const bool bf16 = hasKernels(manifest, "_bf16_bf16_", "__avx512bf16") ||
