@@ -66,10 +66,10 @@ public:
   static constexpr unsigned mostPanels = 2;
   static constexpr unsigned lineBytes = 64, tileBytes = amxtiles::tileRows * lineBytes;
   /// Of the frame, for a product.
-  static constexpr int ownBytes = 12 * 1024;
+  static constexpr int ownBytes = 14 * 1024;
 
 private:
-  static constexpr unsigned exactSlots = 4, generalSlots = 5;
+  static constexpr unsigned exactSlots = 5, generalSlots = 5;
   Xbyak::Address slot(unsigned number) {
     return a.qword[frame + ownBytes + static_cast<int>(8 * number)];
   }

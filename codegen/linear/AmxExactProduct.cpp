@@ -6,7 +6,7 @@
 //     their codes times scales, as bf16, go to the call's scratch, tile by tile
 //     while there are panels, two at a time (a pair, with swiglu), at last one:
 //       look at the panels' scales
-//       for each 32 rows, as two tiles:
+//       for each 32 rows, as two tiles, or the last 33 to 48 as three, or up to 16 as one:
 //         expand the weights of 3 blocks
 //         for each block:
 //           sums[tile][panel] += rows[tile] * weights[panel]
@@ -41,7 +41,8 @@
 //   - few lines of the next panels are asked for at a time: 10 a step keep as many fill buffers
 //     busy as rows need to come from the second level, 109; 5 a step, 98
 //   - weights 3 blocks ahead in 4 places, 85; 4 in 8, 96
-//   - three tiles of rows by two panels, 6 of 8 tiles being sums: no faster a tile
+//   - three tiles of rows by two panels, 6 of 8 tiles being sums: 120 for 96, no faster a tile, but
+//     two and one take 85 and 78
 #include "codegen/linear/AmxExactProduct.h"
 
 #include <bit>
@@ -53,11 +54,24 @@ namespace {
 
 constexpr auto blockBytes = static_cast<int>(weightBytes(WeightFormat::MXFP4, 16 * 32));
 constexpr int scalesInBlock = 256;
+constexpr auto near = Xbyak::CodeGenerator::T_NEAR;
 constexpr int highestField = 247, highestByte = AmxExactWeights::highestByte, lowestSum = 128,
               highestSum = 364;
 constexpr uint32_t exponentShift = 23, mantissaBits = 0x7FFFFF;
 static_assert(amxtiles::groupRows == 128 && amxtiles::tileRows == 16,
               "exactScratchBytes counts on it");
+
+Xbyak::Tmm sumTile(unsigned tile, unsigned panel) {
+  return Xbyak::Tmm(static_cast<int>(2 * tile + panel));
+}
+/// Three tiles take six of the eight for sums, so rows have one and weights have one; else each
+/// has its own.
+Xbyak::Tmm rowTile(unsigned tiles, unsigned tile) {
+  return Xbyak::Tmm(static_cast<int>(tiles == 3 ? 6 : 4 + tile));
+}
+Xbyak::Tmm weightTile(unsigned tiles, unsigned panel) {
+  return Xbyak::Tmm(static_cast<int>(tiles == 3 ? 7 : 6 + panel));
+}
 
 } // namespace
 
@@ -78,12 +92,12 @@ void AmxExactProduct::emitGroup() {
   general.beginGroup();
   convertRows();
   a.cmp(lowest(), 0);
-  a.je(inGeneral, Xbyak::CodeGenerator::T_NEAR);
+  a.je(inGeneral, near);
   loadConfiguration();
   panels(AmxContext::mostPanels);
   if (!isPair(linear.spec))
     panels(1);
-  a.jmp(done, Xbyak::CodeGenerator::T_NEAR);
+  a.jmp(done, near);
   a.L(inGeneral);
   general.emitPanels();
   a.L(done);
@@ -170,23 +184,35 @@ void AmxExactProduct::panels(unsigned side) {
 }
 
 void AmxExactProduct::panelsAndRows(unsigned side) {
-  Xbyak::Label top, single, finished, inexact, done;
+  Xbyak::Label top, single, two, finished, inexact, done;
   jumpUnlessExact(side, inexact);
   a.mov(linear.row, context.rowsFrom());
   a.L(top);
   a.mov(linear.temp, context.rowsLimit());
+  a.mov(stepEnd(), linear.temp);
   a.sub(linear.temp, linear.row);
   a.cmp(linear.temp, amxtiles::tileRows);
-  a.jle(single, Xbyak::CodeGenerator::T_NEAR);
-  multiply({2, side});
-  a.jmp(finished, Xbyak::CodeGenerator::T_NEAR);
+  a.jle(single, near);
+  a.cmp(linear.temp, 2 * amxtiles::tileRows);
+  a.jle(two, near);
+  a.cmp(linear.temp, 3 * amxtiles::tileRows);
+  a.jg(two, near);
+  multiply({3, side});
+  a.jmp(finished, near);
   a.L(single);
   multiply({1, side});
+  a.jmp(finished, near);
+  a.L(two);
+  a.lea(linear.temp, a.ptr[linear.row + stepRows]);
+  a.cmp(linear.temp, stepEnd());
+  a.cmovg(linear.temp, stepEnd());
+  a.mov(stepEnd(), linear.temp);
+  multiply({2, side});
   a.L(finished);
-  finish(side); // row is where these end
+  finish(side);
   a.cmp(linear.row, context.rowsLimit());
-  a.jl(top, Xbyak::CodeGenerator::T_NEAR);
-  a.jmp(done, Xbyak::CodeGenerator::T_NEAR);
+  a.jl(top, near);
+  a.jmp(done, near);
   a.L(inexact);
   general.loadConfiguration();
   general.panelsAndRows(side);
@@ -211,12 +237,20 @@ void AmxExactProduct::multiply(Shape shape) {
   const AmxExactWeights expanding(linear);
   beginAsking(shape);
   moveRowsAddress(rowsAt());
+  if (shape.tiles == 3) {
+    a.mov(thirdAt(), linear.arg(offsetof(LinearArgs, columns)));
+    a.shl(thirdAt(), 6); // stepRows * 2
+    a.add(thirdAt(), rowsAt());
+  }
   a.mov(linear.cursor, linear.weights);
   a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
   a.mov(cursorLimit(), linear.temp);
   expandFirst(expanding, shape.side);
-  a.lea(next(), a.ptr[context.frame + weightsAt]);
-  loadTiles(shape, 0);
+  a.lea(linear.temp, a.ptr[context.frame + weightsAt]);
+  for (unsigned tile = 0; tile < (shape.tiles == 3 ? 1 : shape.tiles); ++tile)
+    loadRows(shape, tile, false);
+  for (unsigned panel = 0; panel < (shape.tiles == 3 ? 1 : shape.side); ++panel)
+    loadWeights(shape, panel);
   for (unsigned tile = 0; tile < shape.tiles; ++tile)
     for (unsigned panel = 0; panel < shape.side; ++panel)
       a.tilezero(sumTile(tile, panel));
@@ -225,14 +259,14 @@ void AmxExactProduct::multiply(Shape shape) {
   Xbyak::Label top, expanded, rest, done;
   a.L(top);
   a.cmp(linear.cursor, cursorLimit());
-  a.jge(expanded, Xbyak::CodeGenerator::T_NEAR);
+  a.jge(expanded, near);
   step(shape, &expanding);
-  a.jmp(top, Xbyak::CodeGenerator::T_NEAR);
+  a.jmp(top, near);
   a.L(rest);
   step(shape, nullptr);
   a.L(expanded);
   a.test(linear.k, linear.k);
-  a.jnz(rest, Xbyak::CodeGenerator::T_NEAR);
+  a.jnz(rest, near);
   for (unsigned tile = 0; tile < shape.tiles; ++tile)
     for (unsigned panel = 0; panel < shape.side; ++panel)
       a.tilestored(
@@ -248,7 +282,7 @@ void AmxExactProduct::beginAsking(Shape shape) {
   a.lea(asking(), a.ptr[linear.weights + context.stride * static_cast<int>(shape.side)]);
   a.mov(linear.temp, linear.row);
   a.sub(linear.temp, context.rowsFrom());
-  a.test(linear.temp, stepRows);
+  a.test(linear.temp, stepRows); // every second
   a.jz(first);
   a.add(asking(), context.stride);
   a.L(first);
@@ -279,33 +313,62 @@ void AmxExactProduct::expandFirst(const AmxExactWeights &expanding, unsigned sid
   a.add(linear.cursor, blockBytes);
   a.add(expandedAt(), blockBytesInFrame);
   a.cmp(linear.cursor, linear.temp);
-  a.jl(top, Xbyak::CodeGenerator::T_NEAR);
+  a.jl(top, near);
 }
 
-void AmxExactProduct::loadRows(unsigned tile, int displacement) {
-  a.tileloadd(rowTile(tile),
-              a.ptr[rowsAt() + context.line + displacement + static_cast<int>(tile * tileBytes)]);
+void AmxExactProduct::loadRows(Shape shape, unsigned tile, bool ofNext) {
+  const Gpr &at = tile == 2 ? thirdAt() : rowsAt();
+  a.tileloadd(rowTile(shape.tiles, tile), a.ptr[at + context.line + (ofNext ? stepRowBytes : 0) +
+                                                static_cast<int>(tile % 2 * tileBytes)]);
 }
 
-void AmxExactProduct::loadWeights(unsigned panel) {
-  a.tileloadd(weightTile(panel),
-              a.ptr[next() + context.line + static_cast<int>(panel * tileBytes)]);
+/// Of the block that temp points at.
+void AmxExactProduct::loadWeights(Shape shape, unsigned panel) {
+  a.tileloadd(weightTile(shape.tiles, panel),
+              a.ptr[linear.temp + context.line + static_cast<int>(panel * tileBytes)]);
 }
 
-/// The first operands; step() loads what the next one takes. What the last one loads is not used,
-/// and there: a place of the frame, and the line behind scratch's rows.
-void AmxExactProduct::loadTiles(Shape shape, int displacement) {
+/// Lets temp point at the next block's in the frame, or at this one's.
+void AmxExactProduct::pointAtWeights(bool ofNext) {
+  if (ofNext) {
+    a.lea(linear.temp, a.ptr[context.frame + place() + weightsAt]);
+    return;
+  }
+  a.lea(linear.temp, a.ptr[place() - blockBytesInFrame]);
+  a.and_(linear.temp, places * blockBytesInFrame - 1);
+  a.lea(linear.temp, a.ptr[context.frame + linear.temp + weightsAt]);
+}
+
+/// One or two tiles: each operand has a tile of its own, and what the next step takes is loaded. A
+/// third: row by row of tiles and back, so that one operand stays, and what the next product takes
+/// is loaded.
+std::vector<AmxExactProduct::Product> AmxExactProduct::productsOf(Shape shape) {
+  std::vector<Product> products;
   for (unsigned tile = 0; tile < shape.tiles; ++tile)
-    loadRows(tile, displacement);
-  for (unsigned panel = 0; panel < shape.side; ++panel)
-    loadWeights(panel);
+    for (unsigned i = 0; i < shape.side; ++i) {
+      const unsigned panel = shape.tiles == 3 && tile == 1 ? shape.side - 1 - i : i;
+      const bool lastOfRows = i + 1 == shape.side, lastOfWeights = tile + 1 == shape.tiles;
+      products.push_back({tile, panel, lastOfRows ? static_cast<int>(tile) : -1,
+                          lastOfWeights ? static_cast<int>(panel) : -1, true});
+    }
+  if (shape.tiles != 3)
+    return products;
+  for (size_t i = 0; i + 1 < products.size(); ++i) {
+    const Product &next = products[i + 1];
+    Product &product = products[i];
+    product.rowsToLoad = next.tile == product.tile ? -1 : static_cast<int>(next.tile);
+    product.weightsToLoad = next.panel == product.panel ? -1 : static_cast<int>(next.panel);
+    product.ofNext = false;
+  }
+  products.back().rowsToLoad = products.back().weightsToLoad = 0;
+  return products;
 }
 
-/// One block. With `expanding`, the weights at the cursor are expanded between the products.
+/// One block. With `expanding`, the weights at the cursor are expanded between the products. What
+/// the last one loads is not used, and there: a place of the frame, and scratch behind the rows.
 void AmxExactProduct::step(Shape shape, const AmxExactWeights *expanding) {
   static_assert(places == 4 && blocksAhead == places - 1,
                 "of the places, the next block's and the one to be filled differ in bit 1");
-  a.lea(next(), a.ptr[context.frame + place() + weightsAt]);
   std::vector<VectorRegister> scales;
   if (expanding) {
     a.mov(linear.temp, place());
@@ -317,30 +380,38 @@ void AmxExactProduct::step(Shape shape, const AmxExactWeights *expanding) {
   askFor(Address(asking()));
   if (shape.side == 2) {
     Xbyak::Label others;
-    a.cmp(rowsOfGroup(), stepRows);
+    a.cmp(rowsOfGroup(), 3 * amxtiles::tileRows);
     a.jg(others);
     askFor(asking() + context.stride);
     a.L(others);
   }
-  const unsigned products = shape.tiles * shape.side,
-                 lines = shape.side * AmxExactWeights::packedLines;
-  for (unsigned product = 0; product < products; ++product) {
-    const unsigned tile = product / shape.side, panel = product % shape.side;
-    a.tdpbf16ps(sumTile(tile, panel), rowTile(tile), weightTile(panel));
-    if (panel + 1 == shape.side) // the last to read them
-      loadRows(tile, stepRowBytes);
-    if (tile + 1 == shape.tiles)
-      loadWeights(panel);
+  const std::vector<Product> products = productsOf(shape);
+  const size_t lines = shape.side * AmxExactWeights::packedLines;
+  bool pointsAtNext = products.front().ofNext;
+  pointAtWeights(pointsAtNext);
+  for (size_t i = 0; i < products.size(); ++i) {
+    const Product &product = products[i];
+    a.tdpbf16ps(sumTile(product.tile, product.panel), rowTile(shape.tiles, product.tile),
+                weightTile(shape.tiles, product.panel));
+    if (product.ofNext && !pointsAtNext)
+      pointAtWeights(true);
+    pointsAtNext = product.ofNext;
+    if (product.rowsToLoad >= 0)
+      loadRows(shape, static_cast<unsigned>(product.rowsToLoad), product.ofNext);
+    if (product.weightsToLoad >= 0)
+      loadWeights(shape, static_cast<unsigned>(product.weightsToLoad));
     if (!expanding)
       continue;
-    for (unsigned line = product * lines / products; line < (product + 1) * lines / products;
+    for (size_t line = i * lines / products.size(); line < (i + 1) * lines / products.size();
          ++line) {
-      const unsigned of = line / AmxExactWeights::packedLines;
-      expanding->line(packedBlock(of), line % AmxExactWeights::packedLines, scales[of],
-                      expandedBlock(of));
+      const auto panel = static_cast<unsigned>(line / AmxExactWeights::packedLines),
+                 packed = static_cast<unsigned>(line % AmxExactWeights::packedLines);
+      expanding->line(packedBlock(panel), packed, scales[panel], expandedBlock(panel));
     }
   }
   a.add(rowsAt(), stepRowBytes);
+  if (shape.tiles == 3)
+    a.add(thirdAt(), stepRowBytes);
   a.add(asking(), blockBytes);
   if (expanding)
     a.add(linear.cursor, blockBytes);
@@ -360,7 +431,6 @@ void AmxExactProduct::moveGreatest(const Gpr &to, const Lanes16 &integers) {
 
 /// For each output the least and the greatest byte of all blocks.
 void AmxExactProduct::jumpUnlessExact(unsigned side, const Xbyak::Label &target) {
-  constexpr auto near = Xbyak::CodeGenerator::T_NEAR;
   const Lanes16 most = lanes.take("greatest scale"), least = lanes.take("least scale"),
                 limit = lanes.take("251");
   lanes.setBits(limit, std::vector<uint32_t>(16, highestByte));
@@ -396,13 +466,11 @@ void AmxExactProduct::jumpUnlessExact(unsigned side, const Xbyak::Label &target)
   a.jg(target, near);
 }
 
-/// Every row of up to 32 by itself: z, epilogue, y. Leaves `row` behind them.
+/// Every row of the step by itself: z, epilogue, y. Leaves `row` behind them.
 void AmxExactProduct::finish(unsigned side) {
   Xbyak::Label top;
   const Gpr &at = context.work[0], &end = context.work[1];
-  a.lea(end, a.ptr[linear.row + stepRows]);
-  a.cmp(end, context.rowsLimit());
-  a.cmovg(end, context.rowsLimit());
+  a.mov(end, stepEnd());
   a.lea(at, a.ptr[context.frame + sumsAt]);
   a.L(top);
   {
@@ -417,7 +485,7 @@ void AmxExactProduct::finish(unsigned side) {
   a.add(at, lineBytes);
   a.add(linear.row, 1);
   a.cmp(linear.row, end);
-  a.jl(top, Xbyak::CodeGenerator::T_NEAR);
+  a.jl(top, near);
 }
 
 void emitAmxTiles(LinearContext &linear, Epilogue &epilogue) {

@@ -7,7 +7,7 @@
 
 namespace inf {
 
-class AmxExactProduct : private TwoByTwoTiles {
+class AmxExactProduct {
 public:
   /// `general` is for what is not exact.
   AmxExactProduct(AmxContext &amxContext, Epilogue &linearEpilogue, AmxProduct &general);
@@ -17,9 +17,16 @@ public:
 
 private:
   using Address = LinearContext::Address;
-  /// What code is made for: tiles of rows, panels side by side.
+  /// What code is made for: one to three tiles of rows, panels side by side.
   struct Shape {
     unsigned tiles, side;
+  };
+  /// One product of a step; the tile of rows and the panel (-1: none) whose operands are loaded as
+  /// soon as it has read its own, of this block or the next.
+  struct Product {
+    unsigned tile, panel;
+    int rowsToLoad, weightsToLoad;
+    bool ofNext;
   };
 
   void loadConfiguration();
@@ -33,18 +40,19 @@ private:
   void beginAsking(Shape shape);
   void askFor(const Address &block);
   void expandFirst(const AmxExactWeights &expanding, unsigned side);
-  void loadRows(unsigned tile, int displacement);
-  void loadWeights(unsigned panel);
-  void loadTiles(Shape shape, int displacement);
+  static std::vector<Product> productsOf(Shape shape);
+  void loadRows(Shape shape, unsigned tile, bool ofNext);
+  void loadWeights(Shape shape, unsigned panel);
+  void pointAtWeights(bool ofNext);
   void step(Shape shape, const AmxExactWeights *expanding);
   void finish(unsigned side);
 
   static constexpr unsigned lineBytes = AmxContext::lineBytes, tileBytes = AmxContext::tileBytes;
   static constexpr unsigned stepRows = 2 * amxtiles::tileRows;
   static constexpr int stepRowBytes = 2 * tileBytes; ///< of a block
-  // The frame: sums of [2 panels][32 rows][64], then weights of
+  // The frame: sums of [2 panels][48 rows][64], then weights of
   // [4 places][2 panels][16][64], a block each. Block b is in place b % 4.
-  static constexpr int sumsAt = 0, panelSumBytes = stepRows * lineBytes;
+  static constexpr int sumsAt = 0, panelSumBytes = 3 * tileBytes;
   static constexpr int weightsAt = 2 * panelSumBytes;
   static constexpr int places = 4, blocksAhead = 3, blockBytesInFrame = 2 * tileBytes;
   static_assert(weightsAt + places * blockBytesInFrame <= AmxContext::ownBytes);
@@ -61,13 +69,14 @@ private:
   const Gpr &rowsAt() const { return context.work[0]; }     ///< in scratch
   const Gpr &asking() const { return context.work[1]; }     ///< for packed weights
   const Gpr &expandedAt() const { return context.work[2]; } ///< in the frame
-  const Gpr &next() const { return context.work[3]; }       ///< weights of the next block, there
+  const Gpr &thirdAt() const { return context.work[3]; }    ///< rows of a third tile, in scratch
   const Gpr &place() const { return context.work[4]; }      ///< of the next block, times its bytes
 
   Xbyak::Address rowsOfGroup() { return context.exactSlot(0); }
   Xbyak::Address lowest() { return context.exactSlot(1); }  ///< of the rows' scales; 0: not exact
   Xbyak::Address highest() { return context.exactSlot(2); } ///< likewise, exponent fields
   Xbyak::Address cursorLimit() { return context.exactSlot(3); }
+  Xbyak::Address stepEnd() { return context.exactSlot(4); } ///< rows of a step
 
   LinearContext &linear;
   Epilogue &epilogue;

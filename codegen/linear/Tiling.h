@@ -11,7 +11,7 @@ namespace amxtiles {
 inline constexpr unsigned tileRows = 16;   ///< of x in a tile: the row tile in a kernel's name
 inline constexpr unsigned groupRows = 128; ///< q8 rows that are laid out for tiles together
 inline constexpr unsigned fewestRows = 8;  ///< of a call; fewer are left to vector registers
-inline constexpr unsigned frameBytes = 12 * 1024 + 192; ///< q8
+inline constexpr unsigned frameBytes = 14 * 1024 + 192; ///< q8
 /// In the call's scratch: of a panel's block of 32 columns, expanded, and of that of a tile of
 /// rows.
 inline constexpr int blockBytes = 640;
