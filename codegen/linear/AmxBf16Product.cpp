@@ -68,9 +68,16 @@ constexpr int configurationAt = paddedAt + static_cast<int>(mostPanels * tileByt
 constexpr int slotsAt = configurationAt + static_cast<int>(lineBytes);
 static_assert(slotsAt + 3 * 8 + lineBytes <= amxtiles::bf16FrameBytes);
 
+// Which tiles hold what.
+Xbyak::Tmm sumTile(unsigned tile, unsigned panel) {
+  return Xbyak::Tmm(static_cast<int>(2 * tile + panel));
+}
+Xbyak::Tmm rowTile(unsigned tile) { return Xbyak::Tmm(static_cast<int>(4 + tile)); }
+Xbyak::Tmm weightTile(unsigned panel) { return Xbyak::Tmm(static_cast<int>(6 + panel)); }
+
 /// Number 1 of the tiles of rows is the one that may have fewer: a rest of up to 16 rows is it
 /// alone.
-class AmxBf16Product : private TwoByTwoTiles {
+class AmxBf16Product {
 public:
   AmxBf16Product(LinearContext &linearContext, Epilogue &linearEpilogue)
       : linear(linearContext), epilogue(linearEpilogue), a(linear.a), lanes(*linear.lanes) {}

@@ -220,8 +220,7 @@ void AmxExactProduct::panelsAndRows(unsigned side) {
   a.L(done);
 }
 
-/// Where scratch holds the pair of tiles that row `row` is in, rounded to the number of its row in
-/// that pair.
+/// Where scratch holds the pair of tiles that has the row `row`.
 void AmxExactProduct::moveRowsAddress(const Gpr &to) {
   a.mov(to, linear.row);
   a.sub(to, context.rowsFrom());
@@ -256,7 +255,7 @@ void AmxExactProduct::multiply(Shape shape) {
       a.tilezero(sumTile(tile, panel));
   a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
   a.mov(place(), blockBytesInFrame);
-  Xbyak::Label top, expanded, rest, done;
+  Xbyak::Label top, expanded, rest;
   a.L(top);
   a.cmp(linear.cursor, cursorLimit());
   a.jge(expanded, near);
@@ -275,8 +274,8 @@ void AmxExactProduct::multiply(Shape shape) {
           sumTile(tile, panel));
 }
 
-/// Of the next two panels the first 32 rows ask for one, the second for the other, and the only 32
-/// for both.
+/// Of the next two panels the first 32 rows ask for one, the second for the other; up to 48 rows,
+/// which go in one step, for both.
 void AmxExactProduct::beginAsking(Shape shape) {
   Xbyak::Label first;
   a.lea(asking(), a.ptr[linear.weights + context.stride * static_cast<int>(shape.side)]);

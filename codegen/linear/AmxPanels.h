@@ -30,15 +30,6 @@ private:
   std::array<uint8_t, 64> bytes = {1};
 };
 
-/// Which tiles hold what in a product of two tiles of rows by two panels.
-struct TwoByTwoTiles {
-  static Xbyak::Tmm sumTile(unsigned tile, unsigned panel) {
-    return Xbyak::Tmm(static_cast<int>(2 * tile + panel));
-  }
-  static Xbyak::Tmm rowTile(unsigned tile) { return Xbyak::Tmm(static_cast<int>(4 + tile)); }
-  static Xbyak::Tmm weightTile(unsigned panel) { return Xbyak::Tmm(static_cast<int>(6 + panel)); }
-};
-
 /// body() for `side` panels side by side as long as there are so many; `stride`: bytes of one.
 template <typename Body>
 void forPanels(LinearContext &context, const Gpr &stride, unsigned side, Body body) {
