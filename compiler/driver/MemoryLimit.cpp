@@ -9,7 +9,11 @@
 namespace inf {
 namespace {
 
-/// Rounded up: what is named must be enough.
+/// What is named must be enough for the next run, which may hold more of the program's own files:
+/// how many of their pages a fault maps depends on what the page cache has.
+constexpr uint64_t differenceOfRuns = 16 << 20;
+
+/// Rounded up.
 std::string megabytes(uint64_t bytes) { return fmt::format("{}M", (bytes >> 20) + 1); }
 
 uint64_t residentSoFar() {
@@ -23,7 +27,7 @@ uint64_t residentSoFar() {
 [[noreturn]] void refuse(const CompileOptions &options, uint64_t needed, const char *what) {
   fail(ErrorCode::Machine,
        "--max-memory={} is too little: {} needs {}. Give that much; nothing was written.",
-       megabytes(options.maxMemory - 1), what, megabytes(needed));
+       megabytes(options.maxMemory - 1), what, megabytes(needed + differenceOfRuns));
 }
 
 } // namespace
