@@ -28,7 +28,8 @@ std::vector<NamedTarget> namedTargets() {
   const FeatureSet avx512 = avx2 | setOf({AVX512F, AVX512BW, AVX512DQ, AVX512VL, AVX512CD});
   const FeatureSet vnni = avx512.with(AVX512VNNI);
   const FeatureSet bf16 = vnni.with(AVX512BF16);
-  const FeatureSet amx = bf16 | setOf({AMXTILE, AMXINT8, AMXBF16});
+  // every CPU with tiles has VBMI
+  const FeatureSet amx = bf16 | setOf({AVX512VBMI, AMXTILE, AMXINT8, AMXBF16});
   const FeatureSet icelake =
       vnni | setOf({AVX512VBMI, AVX512VBMI2, AVX512IFMA, AVX512BITALG, AVX512VPOPCNTDQ, GFNI});
   const FeatureSet znver4 = icelake.with(AVX512BF16);

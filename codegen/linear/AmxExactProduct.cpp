@@ -45,8 +45,6 @@
 //     two and one take 85 and 78
 #include "codegen/linear/AmxExactProduct.h"
 
-#include <bit>
-
 #include "codegen/linear/AmxTiles.h"
 
 namespace inf {
@@ -60,6 +58,9 @@ constexpr int highestField = 247, highestByte = AmxExactWeights::highestByte, lo
 constexpr uint32_t exponentShift = 23, mantissaBits = 0x7FFFFF;
 static_assert(amxtiles::groupRows == 128 && amxtiles::tileRows == 16,
               "exactScratchBytes counts on it");
+static_assert(exactScratchBytes(1, 32) - exactScratchBytes(0, 32) == 2 * 16 * 64 &&
+                  exactScratchBytes(0, 32) == 2 * 16 * 64,
+              "pairs of tiles, and a block of one more");
 
 Xbyak::Tmm sumTile(unsigned tile, unsigned panel) {
   return Xbyak::Tmm(static_cast<int>(2 * tile + panel));

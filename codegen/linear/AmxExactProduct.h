@@ -1,6 +1,8 @@
 // Rows in q8 times mxfp4 weights on tiles of bf16, where every scale is a power of two.
 #pragma once
 
+#include <vector>
+
 #include "codegen/linear/AmxExactWeights.h"
 #include "codegen/linear/AmxPanels.h"
 #include "codegen/linear/AmxProduct.h"

@@ -37,8 +37,6 @@
 // registers: 7 by role and 8 of AmxContext, all 15.
 #include "codegen/linear/AmxProduct.h"
 
-#include <bit>
-
 #include "codegen/linear/AmxPanels.h"
 
 namespace inf {
@@ -82,7 +80,8 @@ void AmxProduct::emitGroup() {
   emitPanels();
 }
 
-/// Where what lies in scratch.
+/// Where what lies in scratch, where nothing is laid out yet; how much of the next panels is asked
+/// for in each step.
 void AmxProduct::beginGroup() {
   const Gpr &rows = linear.row, &at = linear.k, &asked = linear.cursor;
   a.mov(rows, context.rowsLimit());
@@ -103,7 +102,8 @@ void AmxProduct::beginGroup() {
   }
   a.mov(expandedAt(), at);
   a.mov(laidOut(), 0);
-  // Of the next panels, as many as these, so much that all are asked for at last.
+  // Of the next panels, as many as these, so much that nearly all (0.86 with three tiles of int8)
+  // or all are asked for at last.
   Xbyak::Label enough;
   const auto blockBytes =
       static_cast<uint32_t>(weightBytes(linear.spec.weights, panelRows * blockColumns));
@@ -137,6 +137,8 @@ void AmxProduct::panelsAndRows(unsigned side) {
   a.L(rowsAreThere);
   expand(side);
   a.lea(asking(), a.ptr[linear.weights + context.stride * static_cast<int>(side)]);
+  a.lea(linear.temp, a.ptr[asking() + context.stride * static_cast<int>(side)]);
+  a.mov(askingEnd(), linear.temp);
   a.mov(linear.temp, panelBytes());
   a.lea(linear.temp, a.ptr[linear.temp * 2]);
   a.add(linear.temp, expandedAt());
@@ -157,13 +159,26 @@ void AmxProduct::layOutRows() {
   Xbyak::Label top;
   a.mov(linear.row, context.rowsFrom());
   a.L(top);
-  layOutRow();
+  layOutRow(true);
   a.add(linear.row, 1);
   a.cmp(linear.row, context.rowsLimit());
   a.jl(top, near);
+  // Rows that the last tile lacks are scaled too: by 0, as what scratch holds may be denormal, and
+  // a multiplication takes 100 cycles more for it.
+  Xbyak::Label missing, whole;
+  a.L(missing);
+  a.mov(linear.temp, linear.row);
+  a.sub(linear.temp, context.rowsFrom());
+  a.test(linear.temp, amxtiles::tileRows - 1);
+  a.jz(whole, near);
+  layOutRow(false);
+  a.add(linear.row, 1);
+  a.jmp(missing, near);
+  a.L(whole);
 }
 
-void AmxProduct::layOutRow() {
+/// One that is not there: its scales and sums alone, 0.
+void AmxProduct::layOutRow(bool there) {
   const Gpr &from = context.work[0], &blocks = context.work[1], &codesAt = context.work[2],
             &valuesAt = context.work[3];
   a.mov(linear.temp, linear.row);
@@ -178,13 +193,19 @@ void AmxProduct::layOutRow() {
   a.shl(linear.temp, 6); // * lineBytes
   a.add(codesAt, linear.temp);
   a.mov(linear.temp, linear.arg(offsetof(LinearArgs, x)));
-  a.mov(from, a.ptr[linear.temp + linear.row * 8]);
+  if (there)
+    a.mov(from, a.ptr[linear.temp + linear.row * 8]);
   a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
   a.lea(blocks, a.ptr[linear.k + 63]); // q8BlocksOffset
   a.and_(blocks, -64);
   a.add(blocks, from);
   const auto layOutBlock = [&](int half) {
     const int block = half * static_cast<int>(sizeof(Q8Block)), at = half * lineBytes;
+    if (!there) {
+      a.mov(a.dword[valuesAt + rowScalesAt + at], 0);
+      a.mov(a.dword[valuesAt + rowSumsAt + at], 0);
+      return;
+    }
     a.mov(linear.temp.cvt32(), a.dword[blocks + block]);
     a.mov(a.dword[valuesAt + rowScalesAt + at], linear.temp.cvt32());
     if (!hasMinimums())
@@ -198,7 +219,7 @@ void AmxProduct::layOutRow() {
   };
   Xbyak::Label top, done;
   a.L(top);
-  {
+  if (there) {
     const VectorRegister codes = lanes.takeRegister("codes of two blocks");
     a.vmovups(codes, a.ptr[from]); // a single block's are the row's last 32 and their padding
     a.vmovups(a.ptr[codesAt], codes);
@@ -281,7 +302,9 @@ void AmxProduct::reduce(unsigned panel) {
 }
 
 void AmxProduct::askForNext() {
-  Xbyak::Label top;
+  Xbyak::Label top, done;
+  a.cmp(asking(), askingEnd());
+  a.jge(done);
   a.mov(linear.temp, askedBytes());
   a.add(linear.temp, asking());
   a.L(top);
@@ -289,6 +312,7 @@ void AmxProduct::askForNext() {
   a.add(asking(), lineBytes);
   a.cmp(asking(), linear.temp);
   a.jl(top);
+  a.L(done);
 }
 
 /// The first or second block of the pair that the pointers are at.

@@ -14,8 +14,8 @@ public:
   /// Emits all panels, with the group's rows.
   void emitGroup();
 
-  /// The same in two steps, for a product that leaves some panels to this one: between them
-  /// panelsAndRows(), with the tiles configured.
+  /// For a product that leaves panels to this one: beginGroup() first, then emitPanels() for all of
+  /// them, or loadConfiguration() and panelsAndRows() for some.
   void beginGroup();
   void emitPanels();
   void loadConfiguration();
@@ -23,7 +23,7 @@ public:
 
 private:
   void layOutRows();
-  void layOutRow();
+  void layOutRow(bool there);
   void panels(unsigned side);
   void expand(unsigned side);
   void reduce(unsigned panel);
@@ -53,6 +53,7 @@ private:
   Xbyak::Address panelBytes() { return context.generalSlot(2); } ///< expanded; of a tile of rows
   Xbyak::Address tileAt() { return context.generalSlot(3); }     ///< rows, in scratch
   Xbyak::Address askedBytes() { return context.generalSlot(4); } ///< for each pair of blocks
+  Xbyak::Address askingEnd() { return context.generalSlot(5); }
 
   LinearContext &linear;
   Epilogue &epilogue;

@@ -30,7 +30,7 @@ std::string suggestedTarget(FeatureSet machine) {
   using enum Feature;
   const FeatureSet avx512 = setOf({AVX2, FMA, AVX512F, AVX512BW, AVX512DQ, AVX512VL});
   const KnownTarget widestFirst[] = {
-      {"amx", avx512 | setOf({AVX512VNNI, AVX512BF16, AMXTILE, AMXINT8, AMXBF16})},
+      {"amx", avx512 | setOf({AVX512VNNI, AVX512BF16, AVX512VBMI, AMXTILE, AMXINT8, AMXBF16})},
       {"avx512bf16", avx512 | setOf({AVX512VNNI, AVX512BF16})},
       {"avx512vnni", avx512 | setOf({AVX512VNNI})},
       {"avx512", avx512},

@@ -104,6 +104,8 @@ TEST_F(AmxLinearKernel, AnyNumberOfColumnsGivesTheBitsOfVnni) {
       expectVnniBits(amxSpec(format), {9, 3, 32 * blocks});
     expectVnniBits(amxSpec(format), {17, 2, 352});
     expectVnniBits(amxSpec(format), {18, 2, 2880});
+    expectVnniBits(amxSpec(format), {145, 3, 96}); // groups of 128 rows and of 17
+    expectVnniBits(amxSpec(format), {128, 3, 160});
   }
 }
 
@@ -263,21 +265,25 @@ bool usesTilesOfBf16(const KernelSpec &spec, LinearProblem &problem, const TileE
   _mm_setcsr(saved);
   if (machineHasTiles())
     return !rounded;
-  // 90 blocks, 2 panels, 9 rows: by bf16 two products and three loads a block; by int8 two each of
-  // zeroing, product and store, and four loads
-  return tiles.executed() - before < 90 * 7;
+  // By int8 a tile of rows, a panel and a block take five: to zero, load rows and weights,
+  // multiply, store. By bf16 at most three: a product and, with one tile and panel, two loads.
+  const auto [rows, panels, columns] = problem.shape;
+  return tiles.executed() - before < static_cast<uint64_t>((rows + 15) / 16 * panels * columns / 8);
 }
 
 TEST_F(AmxLinearKernel, OnlyPowersOfTwoGoToTilesOfBf16) {
   const KernelSpec spec = amxSpec(WeightFormat::MXFP4);
-  const LinearShape shape{9, 2, 2880};
-  LinearProblem powers = powersOfTwo(spec, shape, -3, 3), others(spec, shape, seed);
-  EXPECT_TRUE(usesTilesOfBf16(spec, powers, emulation));
-  EXPECT_FALSE(usesTilesOfBf16(spec, others, emulation));
+  for (int64_t rows : {9, 20, 40, 70}) // one tile, two, three, two and one
+    for (int64_t panels : {1, 2, 3}) {
+      const LinearShape shape{rows, panels, 2880};
+      LinearProblem powers = powersOfTwo(spec, shape, -3, 3), others(spec, shape, seed);
+      EXPECT_TRUE(usesTilesOfBf16(spec, powers, emulation)) << rows << " rows, " << panels;
+      EXPECT_FALSE(usesTilesOfBf16(spec, others, emulation)) << rows << " rows, " << panels;
+    }
 }
 
 /// Both ends of what is exact, and a step beyond each: the sums of exponents, the bytes of weights,
-/// rows that are denormal.
+/// rows that are denormal. (Byte 0 where the sum is in range: twice 1 would be denormal as a bf16.)
 TEST_F(AmxLinearKernel, PowersOfTwoOfAnySizeGiveTheBitsOfVnni) {
   struct Range {
     int low, high;
@@ -293,6 +299,7 @@ TEST_F(AmxLinearKernel, PowersOfTwoOfAnySizeGiveTheBitsOfVnni) {
                              {-14, -14, 251, 251},
                              {-15, -15, 252, 252},
                              {0, 0, 1, 1},
+                             {1, 1, 0, 0},
                              {0, 1, 0, 1},
                              {126, 127, 1, 20},
                              {120, 120, 1, 100},
@@ -316,15 +323,18 @@ TEST_F(AmxLinearKernel, AScaleThatIsNoPowerOfTwoOrOutOfRangeChangesNoBit) {
   const LinearShape shape{150, 5, 320};
   const size_t blockBytes = weightBytes(spec.weights, 16 * 32);
   const size_t panelBytes = blockBytes * 10;
-  for (int which = 0; which < 6; ++which) {
+  for (int which = 0; which < 8; ++which) {
     LinearProblem problem = powersOfTwo(spec, shape, -20, 3);
     if (which < 3)
       problem.codeScales[which == 0   ? 3
                          : which == 1 ? 140
                                       : 127][which * 4] = which == 2 ? -0.5f : 0.75f;
-    else
-      problem.weights[panelBytes * static_cast<size_t>(which - 3) * 2 + blockBytes * 9 +
-                      codeBytes(spec.weights) + 5] = which == 4 ? 253 : 0;
+    else // a panel; at last the second ones of both pairs, or the first pair and the last panel
+      for (size_t panel : which < 6    ? std::vector<size_t>{static_cast<size_t>(which - 3) * 2}
+                          : which == 6 ? std::vector<size_t>{1, 3}
+                                       : std::vector<size_t>{0, 4})
+        problem.weights[panelBytes * panel + blockBytes * 9 + codeBytes(spec.weights) + 5] =
+            which == 3 ? 0 : 253;
     std::vector<float> tiles, vectors;
     ExecutableKernel amx(spec), vnni(vnniSpec(spec));
     amx(problem.argsInPlace(tiles));

@@ -297,7 +297,9 @@ TEST(KernelTable, TilesForBf16RowsNeedTilesAndTheirBf16ProductAlone) {
 
 TEST(KernelTable, EachMachineGetsTheBestDotProductItHas) {
   EXPECT_EQ(firstIsaFor("sapphirerapids", WeightFormat::MXFP4), KernelIsa::Amx);
-  EXPECT_EQ(firstIsaFor("amx", WeightFormat::INT4A), KernelIsa::Amx);
+  for (WeightFormat format :
+       {WeightFormat::MXFP4, WeightFormat::INT8, WeightFormat::INT4, WeightFormat::INT4A})
+    EXPECT_EQ(firstIsaFor("amx", format), KernelIsa::Amx);
   EXPECT_EQ(firstIsaFor("znver4", WeightFormat::MXFP4), KernelIsa::Avx512Vbmi);
   EXPECT_EQ(firstIsaFor("znver5", WeightFormat::INT8), KernelIsa::Avx512Vnni);
   EXPECT_EQ(firstIsaFor("cascadelake", WeightFormat::MXFP4), KernelIsa::Avx512Vnni);
