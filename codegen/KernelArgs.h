@@ -62,14 +62,15 @@ struct LinearArgs {
   uint8_t *scratch;
 };
 
-/// What a linear kernel on AMX tiles works in beside its frame, for q8 rows, 128 of them at most at
-/// a time: two expanded panels and the rows by tiles of 16, 640 bytes a block each, blocks two by
-/// two (AmxProduct.cpp); for mxfp4 before them rows in bf16, pairs of tiles, and a pair's block
-/// more, which is loaded and not used (AmxExactProduct.cpp).
+/// Rows in bf16 for AMX tiles (AmxExactProduct.cpp), 128 at most: pairs of tiles of 16, and a
+/// pair's block more, which is loaded and not used.
 constexpr int64_t exactScratchBytes(int64_t rows, int64_t columns) {
   const int64_t pairs = (rows + 31) / 32;
   return (pairs < 4 ? pairs : 4) * columns * 64 + 2048;
 }
+/// What a linear kernel on AMX tiles works in beside its frame, for q8 rows, 128 of them at most at
+/// a time: two expanded panels and the rows by tiles of 16, 640 bytes a block each, blocks two by
+/// two (AmxProduct.cpp); for mxfp4 exactScratchBytes before them.
 constexpr int64_t linearScratchBytes(const KernelSpec &spec, int64_t mostRows, int64_t columns) {
   if (spec.isa != KernelIsa::Amx || spec.inputs != InputFormat::Q8)
     return 0;

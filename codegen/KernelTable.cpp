@@ -11,9 +11,8 @@ namespace inf {
 // multiplication and an FMA for 8 dot products leave 0.8 to reach.
 // Those of AMX on Emerald Rapids, two of its threads on a machine shared with others.
 static constexpr std::string_view amxRows =
-    "tiles of 16 rows by 16 outputs; fewer than 8 rows go to vpdpbusd. 44 to 48 cycles a tile, "
-    "where "
-    "one of bf16 takes 16"; // operands in the second level cache
+    "tiles of 16 rows by 16 outputs; fewer than 8 rows go to vpdpbusd. 44 to 48 "
+    "cycles a tile, where one of bf16 takes 16"; // operands in the second level cache
 static constexpr std::string_view amxExactRows =
     "tiles of bf16, summed over all columns where scales are powers of two; fewer than 8 rows go "
     "to vpdpbusd. 64 rows: 85 cycles for 64 of the bf16 tiles' in caches, 95 from memory";

@@ -20,8 +20,8 @@
 //          +------------+   4 columns     +------------+          of what int8 tiles can do
 //
 // K = 64, a whole tile, would add two blocks of 32 into one sum, and each has its own scales: not
-// used. Of a last tile with fewer rows the rest is computed from what scratch holds, and not used:
-// integers don't trap. Fewer than 8 rows are left to vpdpbusd.
+// used. Of a last tile with fewer rows the rest is what codes scratch holds, times scales of 0, and
+// not used. Fewer than 8 rows are left to vpdpbusd.
 //
 // Cycles of a block, panel and 16 rows on Emerald Rapids, operands in the second level cache:
 //   tiles alone          32: loads 3 x 16 lines, 16 stores; tdpbssd 16
@@ -49,6 +49,12 @@ constexpr auto lineBytes = static_cast<int>(AmxContext::lineBytes),
 /// Added to an integer below 2^22 as an integer, and taken away as a float, it makes a float of it.
 constexpr uint32_t magicBits = 0x4B400000; // 1.5 * 2^23
 static_assert(32 * 127 * 128 < 1 << 22);
+
+constexpr KernelSpec anyOnTiles = {
+    .isa = KernelIsa::Amx, .inputs = InputFormat::Q8, .weights = WeightFormat::INT8};
+static_assert(linearScratchBytes(anyOnTiles, 128, 32) == (2 + 8) * 2 * amxblock::bytes &&
+                  amxtiles::groupRows == 128,
+              "panels and tiles of rows, by pairs of blocks");
 
 // Of either block of a pair.
 Xbyak::Tmm sumTile(unsigned half) { return Xbyak::Tmm(static_cast<int>(half)); }
