@@ -89,6 +89,7 @@ struct KernelChoice {
   unsigned rows;       ///< row tile (Linear)
   std::string_view why;
   Bf16Order order = Bf16Order::Pairs;
+  FeatureSet slowWith = {}; ///< on targets with any of these a later row is faster; see `why`
 };
 const std::vector<KernelChoice> &kernelTable();
 

@@ -30,7 +30,8 @@ std::optional<WeightFormat> formatFor(ir::ModelOp model, Operation *op) {
 /// The first row of the kernel table that serves `demand` on `target`.
 std::optional<KernelSpec> choose(KernelSpec demand, WeightFormat format, const Target &target) {
   for (const KernelChoice &choice : kernelTable()) {
-    if (choice.op != demand.op || choice.format != format || choice.inputs != demand.inputs)
+    if (choice.op != demand.op || choice.format != format || choice.inputs != demand.inputs ||
+        target.features.hasAny(choice.slowWith))
       continue;
     demand.isa = choice.isa;
     if (demand.op == KernelOp::Attention) {

@@ -27,10 +27,12 @@ std::optional<KernelSpec> byRow(KernelSpec spec, const KernelChoice &choice) {
 }
 
 /// Why a row was passed over; "" when it fits.
-std::string whyNot(const KernelSpec &spec, const Target &target) {
+std::string whyNot(const KernelSpec &spec, const KernelChoice &choice, const Target &target) {
   const FeatureSet missing = target.features.missing(kernelFeatures(spec));
   if (!missing.empty())
     return fmt::format("target {} lacks {}", target.name, missing.toString());
+  if (target.features.hasAny(choice.slowWith))
+    return fmt::format("target {} has {}: {}", target.name, choice.slowWith.toString(), choice.why);
   return whyNotGenerable(spec).value_or("");
 }
 
@@ -46,7 +48,7 @@ std::string walkText(const KernelSpec &taken, const Target &target) {
     const std::optional<KernelSpec> candidate = byRow(taken, choice);
     if (!candidate)
       continue;
-    const std::string reason = whyNot(*candidate, target);
+    const std::string reason = whyNot(*candidate, choice, target);
     if (*candidate == taken && reason.empty())
       return text + fmt::format("    {} taken: {}; needs {}\n", rowText(i + 1, choice), choice.why,
                                 kernelFeatures(taken).toString());

@@ -55,6 +55,7 @@ struct FeatureSet {
   constexpr FeatureSet operator|(FeatureSet o) const { return {bits | o.bits}; }
   /// What `needed` has and this set lacks.
   constexpr FeatureSet missing(FeatureSet needed) const { return {needed.bits & ~bits}; }
+  constexpr bool hasAny(FeatureSet o) const { return (bits & o.bits) != 0; }
   constexpr bool empty() const { return bits == 0; }
   constexpr bool operator==(const FeatureSet &) const = default;
   /// Lower-case names as /proc/cpuinfo writes them, in enum order ("avx2", "avx512_vnni"). A bit

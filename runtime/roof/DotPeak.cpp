@@ -106,17 +106,32 @@ struct alignas(64) TileShapes {
   uint8_t rows[8] = {16, 16, 16, 16, 16, 16, 16, 16}, unusedRows[8] = {};
 };
 
+/// What is multiplied: numbers of both signs between 0.5 and 2 as bf16, some bytes or other as
+/// int8. Multiplying zeros takes less power, so the clock stays higher than any model lets it: 2.8
+/// against 2.3 GHz on Emerald Rapids.
+struct alignas(64) TileNumbers {
+  uint16_t words[16 * 32] = {};
+  constexpr TileNumbers() {
+    uint32_t state = 1;
+    for (uint16_t &word : words) {
+      state = state * 1664525 + 1013904223; // Numerical Recipes' generator
+      word = static_cast<uint16_t>(0x3F00 | (state >> 16 & 0x80FF));
+    }
+  }
+};
+
 [[gnu::always_inline, gnu::target("amx-tile")]] inline void beginTiles() {
   static constexpr TileShapes shapes;
+  static constexpr TileNumbers numbers;
   _tile_loadconfig(&shapes);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  _tile_zero(4);
-  _tile_zero(5);
-  _tile_zero(6);
-  _tile_zero(7);
+  _tile_loadd(4, numbers.words, 64);
+  _tile_loadd(5, numbers.words, 64);
+  _tile_loadd(6, numbers.words, 64);
+  _tile_loadd(7, numbers.words, 64);
 }
 
 __attribute__((target("amx-tile,amx-int8"))) void int8Tiles(uint64_t rounds) {

@@ -244,6 +244,16 @@ TEST(Explain, saysWhichRowsWereRejectedAndWhichRuleDecided) {
   EXPECT_THAT(finished.out, Not(HasSubstr("set in the IR"))) << "nothing was, merged weights too";
 }
 
+TEST(Explain, saysThatAnInstructionIsSlowHere) {
+  const Finished finished = infc({"explain", tinyDefault("amx", {})});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  for (const char *part :
+       {"inf_attention_bf16_d64_g4_b64_sinks_bf16dots__avx512\n",
+        "avx512bf16  no: target amx has amx_tile: one row's heads",
+        "avx512      taken: one row's heads that share a kv head, pairs taken apart"})
+    EXPECT_THAT(finished.out, HasSubstr(part));
+}
+
 TEST(Explain, ofAKernelChosenByHandSaysSo) {
   TempFolder folder;
   const std::string ir = folder / "model.mlir";

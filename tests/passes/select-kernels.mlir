@@ -1,6 +1,7 @@
 // RUN: inf-opt %s -inf-select-kernels=target=avx512 | FileCheck %s -check-prefixes=CHECK,AVX512
 // RUN: inf-opt %s -inf-select-kernels=target=avx2 | FileCheck %s -check-prefixes=CHECK,AVX2
 // RUN: inf-opt %s -inf-select-kernels=target=avx512bf16 | FileCheck %s -check-prefix=BF16
+// RUN: inf-opt %s -inf-select-kernels=target=amx | FileCheck %s -check-prefix=AMX
 // RUN: not inf-opt %s -inf-select-kernels=target=vax 2>&1 | FileCheck %s -check-prefix=TARGET
 // Every product and attention gets its kernel by the table, every weight its readers' layout.
 
@@ -35,11 +36,12 @@ inf.model @m attributes {architecture = "a", vocabulary = 4 : i64, hidden = 32 :
     // Attention reads what its group stores.
     // AVX512: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_sinks__avx512"
     // AVX2: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_sinks__avx2"
-    // With bf16 dots by the instruction for them where there is one.
+    // With bf16 dots by the instruction for them where there is one and it is fast.
     // AVX512: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_bf16dots__avx512"
     // AVX2: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_bf16dots__avx2"
     // BF16: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_sinks__avx512"
     // BF16: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_bf16dots__avx512bf16"
+    // AMX: inf.attention {{.*}}inf.kernel = "inf_attention_bf16_d16_g2_b64_bf16dots__avx512"
     %a = inf.attention %q sinks %s over @g {heads = 2 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<?x32xf32>, !inf.weight<[2]>) -> tensor<?x32xf32>
     %a2 = inf.attention %q over @g {dots = "bf16", heads = 2 : i64, kv_heads = 1 : i64, head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<?x32xf32>) -> tensor<?x32xf32>
     // AVX512: inf.linear {{.*}}inf.kernel = "inf_linear_f32_f32_r8_residual__avx512"
