@@ -69,7 +69,7 @@ public:
   static constexpr int ownBytes = 14 * 1024;
 
 private:
-  static constexpr unsigned exactSlots = 5, generalSlots = 6;
+  static constexpr unsigned exactSlots = 6, generalSlots = 6;
   Xbyak::Address slot(unsigned number) {
     return a.qword[frame + ownBytes + static_cast<int>(8 * number)];
   }

@@ -6,11 +6,12 @@
 //     their codes times scales, as bf16, go to the call's scratch, tile by tile
 //     while there are panels, two at a time (a pair, with swiglu), at last one:
 //       look at the panels' scales
+//       expand the weights of 3 blocks
 //       for each 32 rows, as two tiles, or the last 33 to 48 as three, or up to 16 as one:
-//         expand the weights of 3 blocks
 //         for each block:
 //           sums[tile][panel] += rows[tile] * weights[panel]
-//           beside it expand the weights 3 blocks on, and ask for some of the next panels
+//           beside it expand the weights 3 blocks on, behind the last block those of the first for
+//           the next rows, and ask for some of the next panels
 //         y = epilogue(sums)
 //
 // The bits are those of total = fma(float(c), w * a, total), KernelArgs.h: of a block tdpbf16ps
@@ -187,6 +188,7 @@ void AmxExactProduct::panels(unsigned side) {
 void AmxExactProduct::panelsAndRows(unsigned side) {
   Xbyak::Label top, single, two, finished, inexact, done;
   jumpUnlessExact(side, inexact);
+  a.mov(areExpanded(), 0);
   a.mov(linear.row, context.rowsFrom());
   a.L(top);
   a.mov(linear.temp, context.rowsLimit());
@@ -242,11 +244,15 @@ void AmxExactProduct::multiply(Shape shape) {
     a.shl(thirdAt(), 6); // stepRows * 2
     a.add(thirdAt(), rowsAt());
   }
-  a.mov(linear.cursor, linear.weights);
+  Xbyak::Label areThere, top, around, expanded, last, rest, done;
+  a.cmp(areExpanded(), 0);
+  a.jne(areThere, near);
   a.lea(linear.temp, a.ptr[linear.weights + context.stride]);
   a.mov(cursorLimit(), linear.temp);
   expandFirst(expanding, shape.side);
-  a.lea(linear.temp, a.ptr[context.frame + weightsAt]);
+  a.mov(place(), blockBytesInFrame);
+  a.L(areThere);
+  pointAtWeights(false);
   for (unsigned tile = 0; tile < (shape.tiles == 3 ? 1 : shape.tiles); ++tile)
     loadRows(shape, tile, false);
   for (unsigned panel = 0; panel < (shape.tiles == 3 ? 1 : shape.side); ++panel)
@@ -255,18 +261,31 @@ void AmxExactProduct::multiply(Shape shape) {
     for (unsigned panel = 0; panel < shape.side; ++panel)
       a.tilezero(sumTile(tile, panel));
   a.mov(linear.k, linear.arg(offsetof(LinearArgs, columns)));
-  a.mov(place(), blockBytesInFrame);
-  Xbyak::Label top, expanded, rest;
   a.L(top);
   a.cmp(linear.cursor, cursorLimit());
   a.jge(expanded, near);
+  a.L(around);
   step(shape, &expanding);
-  a.jmp(top, near);
+  a.test(linear.k, linear.k);
+  a.jnz(top, near);
+  a.jmp(done, near);
+  // All columns are expanded. With more rows to come the last steps go on with their first ones.
+  a.L(expanded);
+  a.mov(areExpanded(), 0);
+  a.mov(linear.temp, stepEnd());
+  a.cmp(linear.temp, context.rowsLimit());
+  a.jge(last);
+  a.cmp(linear.arg(offsetof(LinearArgs, columns)), blocksAhead * static_cast<int>(blockColumns));
+  a.jl(last); // fewer blocks than are ahead
+  a.mov(areExpanded(), 1);
+  a.mov(linear.cursor, linear.weights);
+  a.jmp(around, near);
   a.L(rest);
   step(shape, nullptr);
-  a.L(expanded);
+  a.L(last);
   a.test(linear.k, linear.k);
   a.jnz(rest, near);
+  a.L(done);
   for (unsigned tile = 0; tile < shape.tiles; ++tile)
     for (unsigned panel = 0; panel < shape.side; ++panel)
       a.tilestored(
@@ -299,6 +318,7 @@ void AmxExactProduct::askFor(const Address &block) {
 /// Those that the first products find expanded.
 void AmxExactProduct::expandFirst(const AmxExactWeights &expanding, unsigned side) {
   Xbyak::Label top;
+  a.mov(linear.cursor, linear.weights);
   a.lea(linear.temp, a.ptr[linear.weights + blocksAhead * blockBytes]);
   a.cmp(linear.temp, cursorLimit());
   a.cmovg(linear.temp, cursorLimit());

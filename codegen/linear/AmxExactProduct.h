@@ -79,6 +79,8 @@ private:
   Xbyak::Address highest() { return context.exactSlot(2); } ///< likewise, exponent fields
   Xbyak::Address cursorLimit() { return context.exactSlot(3); }
   Xbyak::Address stepEnd() { return context.exactSlot(4); } ///< rows of a step
+  /// Whether the first blocks are, by the last steps of the rows before.
+  Xbyak::Address areExpanded() { return context.exactSlot(5); }
 
   LinearContext &linear;
   Epilogue &epilogue;
