@@ -8,6 +8,11 @@ namespace {
 
 constexpr uint32_t lowNibbles = 0x0F0F0F0F;
 
+/// vpermb, which takes 6 bits for an index: nothing is masked before it.
+bool looksUpSixBits(WeightFormat format, KernelIsa isa) {
+  return format == WeightFormat::MXFP4 && (isa == KernelIsa::Avx512Vbmi || isa == KernelIsa::Amx);
+}
+
 bool hasDotInstruction(KernelIsa isa) { return isa != KernelIsa::Avx2 && isa != KernelIsa::Avx512; }
 
 /// Lines of nibbles hold columns 4 l .. 4 l + 3 of the block low, and those 16 later high.
@@ -51,12 +56,16 @@ public:
     loadStart(row.sums[0], minus16Sum);
     for (size_t panel = 1; panel < row.sums.size(); ++panel)
       assembler.vmovaps(row.sums[panel], row.sums[0]);
+    for (const VectorRegister &partial : row.partials)
+      lanes.setZero(partial);
   }
 
   void dots(const RowSums &row, const std::vector<Line> &lines, const Address &x,
-            bool /*first*/) override {
+            size_t step) override {
     if (isWide(assembler.isa) && row.sums.size() == 1) {
-      assembler.vpdpbusd(row.sums[0], lines[0].codes, assembler.ptr_b[x]);
+      const bool second = !row.partials.empty() && step % 2 != 0;
+      assembler.vpdpbusd(second ? row.partials[0] : row.sums[0], lines[0].codes,
+                         assembler.ptr_b[x]);
       return;
     }
     spread(activations(), x);
@@ -65,11 +74,17 @@ public:
       assembler.vpdpbusd(row.sums[panel], lines[panel].codes, activations(), encoding);
   }
 
-  void endPass(const RowSums & /*row*/, const DotPass & /*pass*/,
-               const Address & /*minus16Sum*/) override {}
+  void endPass(const RowSums &row, const DotPass & /*pass*/,
+               const Address & /*minus16Sum*/) override {
+    if (!row.partials.empty())
+      assembler.vpaddd(row.sums[0], row.sums[0], row.partials[0]);
+  }
 
 protected:
   bool needsProducts(unsigned /*panels*/) const override { return false; }
+  unsigned partialsFor(unsigned rows, unsigned panels) const override {
+    return assembler.isa == KernelIsa::Amx && rows == 1 && panels == 1 ? 1 : 0;
+  }
 };
 
 /// vpmaddubsw and vpaddw within a pass, vpmaddwd and vpaddd at its end.
@@ -80,7 +95,8 @@ public:
   void start(const RowSums &, const Address &) override {}
 
   void dots(const RowSums &row, const std::vector<Line> &lines, const Address &x,
-            bool first) override {
+            size_t step) override {
+    const bool first = step == 0;
     spread(activations(), x);
     for (size_t panel = 0; panel < lines.size(); ++panel) {
       const Xbyak::Ymm &sum = partials(row)[panel];
@@ -107,6 +123,9 @@ public:
 
 protected:
   bool needsProducts(unsigned panels) const override { return panels > 1; }
+  unsigned partialsFor(unsigned /*rows*/, unsigned panels) const override {
+    return blockPasses.size() > 1 ? panels : 0;
+  }
 
 private:
   static const std::vector<VectorRegister> &partials(const RowSums &row) {
@@ -156,7 +175,7 @@ void DotEmitter::takeTable() {
     assembler.vmovups(*table, assembler.ptr[assembler.rip + label]);
   }
   const bool whole = blockPasses[0].steps[0].bits == CodeBits::Whole;
-  const bool masked = !whole && !(lookedUp && assembler.isa == KernelIsa::Avx512Vbmi);
+  const bool masked = !whole && !looksUpSixBits(format, assembler.isa);
   if (!masked || (lookedUp && !isWide(assembler.isa)))
     return;
   nibbles.emplace(lanes.takeRegister("nibble mask"));
@@ -168,12 +187,12 @@ DotEmitter::Line DotEmitter::takeLine() {
   return {lanes.takeRegister("line of codes"), lanes.takeRegister("decoded codes or scales")};
 }
 
-DotEmitter::RowSums DotEmitter::takeSums(unsigned panels) {
+DotEmitter::RowSums DotEmitter::takeSums(unsigned rows, unsigned panels) {
   RowSums row;
   for (unsigned panel = 0; panel < panels; ++panel)
     row.sums.push_back(lanes.takeRegister("block sum"));
-  for (unsigned panel = 0; panel < panels && blockPasses.size() > 1; ++panel)
-    row.partials.push_back(lanes.takeRegister("block sum of 16 bits"));
+  for (unsigned partial = 0; partial < partialsFor(rows, panels); ++partial)
+    row.partials.push_back(lanes.takeRegister("other sum of a block"));
   return row;
 }
 
@@ -185,7 +204,7 @@ void DotEmitter::decode(const DotStep &step, const Line &line, const Address &li
     assembler.vmovups(line.raw, assembler.ptr[lineStart]);
   if (step.bits == CodeBits::High) // the bits of the neighbour are masked
     assembler.vpsrld(line.raw, line.raw, 4);
-  if (format == WeightFormat::MXFP4 && assembler.isa == KernelIsa::Avx512Vbmi) {
+  if (looksUpSixBits(format, assembler.isa)) {
     assembler.vpermb(line.codes, line.raw, *table); // 6 bits of index, the table 4 times
     return;
   }

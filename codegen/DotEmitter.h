@@ -58,8 +58,10 @@ public:
   struct Line {
     VectorRegister raw, codes;
   };
-  /// The sums of one row in a block, one a panel. `partials` are in 16 bits; where they are missing
-  /// they use the registers of the sums.
+  /// The sums of one row in a block, one a panel. Without vpdpbusd `partials` are in 16 bits; where
+  /// they are missing they use the registers of the sums. With it, one is what every second step
+  /// adds to: a chain of eight takes 40 cycles on Emerald Rapids, and what waits in it fills the
+  /// scheduler where one row's block is all there is to do.
   struct RowSums {
     std::vector<VectorRegister> sums, partials;
   };
@@ -81,7 +83,7 @@ public:
   void finish();
 
   Line takeLine();
-  RowSums takeSums(unsigned panels);
+  RowSums takeSums(unsigned rows, unsigned panels); ///< of one of the rows
 
   /// line.codes = the step's codes of a part. A step on the high nibbles finds the line in raw when
   /// the low ones came before it (`loaded`).
@@ -89,9 +91,9 @@ public:
 
   /// Before the first step, given where the row has the block's minus16Sum.
   virtual void start(const RowSums &row, const Address &minus16Sum) = 0;
-  /// Adds codes * the four columns at x, for every panel. `first` of its pass.
+  /// Adds codes * the four columns at x, for every panel: `step` of its pass.
   virtual void dots(const RowSums &row, const std::vector<Line> &lines, const Address &x,
-                    bool first) = 0;
+                    size_t step) = 0;
   virtual void endPass(const RowSums &row, const DotPass &pass, const Address &minus16Sum) = 0;
 
   /// The other way to scale mxfp4, without w * a (linear/ExactScales.h; whole zmm registers):
@@ -118,6 +120,7 @@ protected:
   void spread(const Xbyak::Ymm &to, const Address &dword);
   const Xbyak::Ymm &activations() const { return *spreadActivations; }
   virtual bool needsProducts(unsigned panels) const = 0;
+  virtual unsigned partialsFor(unsigned rows, unsigned panels) const = 0;
   const Xbyak::Ymm &products() const { return *productsRegister; }
 
   KernelAssembler &assembler;

@@ -137,7 +137,7 @@ private:
     Sums sums;
     Lines lines;
     for (unsigned r = 0; r < rows; ++r)
-      sums.push_back(dots->takeSums(panels));
+      sums.push_back(dots->takeSums(rows, panels));
     for (unsigned panel = 0; panel < panels; ++panel)
       lines.push_back(dots->takeLine());
     start(sums, lines, scaling);
@@ -179,14 +179,13 @@ private:
   }
 
   void addPass(const Sums &sums, const Lines &lines, const DotPass &pass, unsigned part) {
-    const DotStep *before = nullptr;
-    for (const DotStep &step : pass.steps) {
-      const bool loaded = before && before->line == step.line;
+    for (size_t i = 0; i < pass.steps.size(); ++i) {
+      const DotStep &step = pass.steps[i];
+      const bool loaded = i != 0 && pass.steps[i - 1].line == step.line;
       for (unsigned panel = 0; panel < lines.size(); ++panel)
         dots->decode(step, lines[panel], lineAt(panel, step.line, part), loaded);
       for (unsigned r = 0; r < sums.size(); ++r)
-        dots->dots(sums[r], lines, context.x[r] + context.k + step.column, !before);
-      before = &step;
+        dots->dots(sums[r], lines, context.x[r] + context.k + step.column, i);
     }
   }
 
