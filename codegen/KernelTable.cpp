@@ -46,8 +46,8 @@ static constexpr std::string_view bf16WideRows =
 static constexpr std::string_view bf16Rows =
     "4 rows: sums take 8 of 16 registers, pairs of columns taken apart 6; 0.91 of the FMA peak";
 // Against a loop of FMAs alone, 8 heads of 64, Zen 4, keys in L2 or L3. On Emerald Rapids a core
-// begins one vdpbf16ps of 512 bits in two cycles, so half the products of its FMAs: all CPUs with
-// tiles are of that family.
+// begins one vdpbf16ps of 512 bits in two cycles, so half the products of its FMAs; CPUs with tiles
+// have that core or a neighbour of its line.
 static constexpr std::string_view kvDotRows =
     "one row's heads that share a kv head, pairs by vdpbf16ps: 0.7 of its peak, twice as fast as "
     "FMAs on Zen 4; 0.7 times as fast where there are tiles";
