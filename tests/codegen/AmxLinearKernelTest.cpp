@@ -233,7 +233,8 @@ TEST_F(AmxLinearKernel, ScalesThatArePowersOfTwoGiveTheBitsOfVnni) {
     expectVnniBitsOfPowers(spec, {rows, 2, 64});
   for (int64_t rows : {63, 65, 80, 81, 127, 128, 129, 143, 145, 161, 170, 256, 259})
     expectVnniBitsOfPowers(spec, {rows, 3, 64});
-  for (int64_t rows : {9, 30, 47}) // one to three tiles
+  // One to three tiles; two and three, four times two: later ones find blocks expanded, or too few.
+  for (int64_t rows : {9, 30, 47, 70, 128})
     for (int64_t blocks = 1; blocks <= 17; ++blocks)
       expectVnniBitsOfPowers(spec, {rows, 3, 32 * blocks});
   expectVnniBitsOfPowers(spec, {33, 2, 2880});
