@@ -109,6 +109,11 @@ inline constexpr int64_t attentionChunkKeys = 1024;
 ///          operation of all three steps takes denormals for 0 of their sign, as operand and as
 ///          result; so does the rounding of q. (No p is one: exp gives normal numbers or 0.) MXCSR
 ///          is left as the step has it.
+///   bf16 dots by groups (Bf16Order::Groups), head_dim a multiple of 32: the same roundings; groups
+///          of 32 dimensions, and of 32 keys on the absolute grid, are added as groups of columns
+///          are (LinearArgs), for each total = total + (even + odd). The 32 keys are one tile of
+///          step 1, with one m' and one alpha, p and V of those out of range are 0 and take part;
+///          of key i >= 16 p goes to sums[i - 16] as sums + p.
 ///
 /// Three forms of a call, by `partials` and `partialCount`:
 ///   null, 0   all three steps, to `out`.
@@ -118,8 +123,8 @@ inline constexpr int64_t attentionChunkKeys = 1024;
 ///             of chunks in ascending order; the first is overwritten. No q, no key is read.
 ///
 /// Keys and values outside firstKey..lastKey may hold anything, NaN included, but the keys of a
-/// whole tile must be readable, and the other half of a pair. `out` need not be initialized and
-/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16). In
+/// whole tile must be readable (by groups of 32), and the other half of a pair. `out` need not be initialized and
+/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16, by groups 32). In
 /// a block, for this layer and kv head:
 ///           f32                                       bf16
 ///   keys    [blockTokens / 16][headDim][16 keys]      [blockTokens / 16][headDim / 2][16 keys][2]

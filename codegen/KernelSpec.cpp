@@ -40,9 +40,10 @@ std::string linearSymbol(const KernelSpec &spec) {
 }
 
 std::string attentionSymbol(const KernelSpec &spec) {
-  return fmt::format("{}{}_d{}_g{}_b{}{}{}__{}", attentionPrefix, weightFormatName(spec.kv),
+  return fmt::format("{}{}_d{}_g{}_b{}{}{}{}__{}", attentionPrefix, weightFormatName(spec.kv),
                      spec.headDim, spec.group, spec.blockTokens, spec.sinks ? "_sinks" : "",
-                     spec.inputs == InputFormat::BF16 ? "_bf16dots" : "", kernelIsaName(spec.isa));
+                     spec.inputs == InputFormat::BF16 ? "_bf16dots" : "",
+                     spec.order == Bf16Order::Groups ? "_by32" : "", kernelIsaName(spec.isa));
 }
 
 /// Eats `word` from the front of `text`.
@@ -115,6 +116,7 @@ bool parseAttention(std::string_view text, KernelSpec &spec) {
   spec.sinks = eat(text, "_sinks");
   if (eat(text, "_bf16dots"))
     spec.inputs = InputFormat::BF16;
+  spec.order = eat(text, "_by32") ? Bf16Order::Groups : Bf16Order::Pairs;
   return eat(text, "__") && eatIsa(text, spec.isa);
 }
 

@@ -3,7 +3,7 @@
 //
 //   inf_linear_<weights>_<inputs>_r<rows>[_by32][_bias][_scale][_addend]
 //              [_swiglu|_swigluclamped][_residual]__<isa>
-//   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks][_bf16dots]__<isa>
+//   inf_attention_<kv>_d<headDim>_g<group>_b<blockTokens>[_sinks][_bf16dots][_by32]__<isa>
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ enum class KernelOp { Linear, Attention };
 ///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb
 ///   Avx512Bf16           vdpbf16ps, for bf16 rows and bf16 dots of attention alone
 ///   Amx                  tdpbssd or, for bf16 rows, tdpbf16ps on tiles of 16 rows; for few rows
-///                        what Avx512Vnni or Avx512 does
+///                        what Avx512Vnni or Avx512 does. For bf16 dots of attention tdpbf16ps
 enum class KernelIsa { Avx2, AvxVnni, Avx512, Avx512Vnni, Avx512Vbmi, Avx512Bf16, Amx };
 constexpr bool isWide(KernelIsa isa) { return isa >= KernelIsa::Avx512; }
 enum class Activation { None, Swiglu, SwigluClamped };
 /// How a product reads its input rows: as floats, or as runtime/abi/ActivationRows.h has them.
 /// Attention reads floats always; BF16 says that it rounds queries and weights of keys to bf16.
 enum class InputFormat { F32, Q8, BF16 };
-/// The order of sums of bf16 rows (KernelArgs.h): a chain of pairs of columns, what vdpbf16ps does,
-/// or groups of 32 columns, what tiles do. The two differ in bits.
+/// The order of sums of bf16 rows and of bf16 dots of attention (KernelArgs.h): a chain of pairs of
+/// columns, what vdpbf16ps does, or groups of 32 columns, what tiles do. The two differ in bits.
 enum class Bf16Order { Pairs, Groups };
 
 /// As they stand in a kernel's name.
@@ -46,6 +46,7 @@ struct KernelSpec {
   KernelIsa isa = KernelIsa::Avx2;
 
   InputFormat inputs = InputFormat::F32; ///< F32 or BF16 for attention
+  Bf16Order order = Bf16Order::Pairs;    ///< Groups for bf16 rows and bf16 dots alone
 
   // Linear
   /// Packed as panel16, or panel16_pairs with swiglu; for bf16 rows as panel16_by2 and
@@ -54,7 +55,6 @@ struct KernelSpec {
   /// Widest row tile in registers. Every smaller power of two is a body too; with q8 or bf16
   /// rows, every smaller number.
   unsigned rows = 1;
-  Bf16Order order = Bf16Order::Pairs; ///< Groups for bf16 rows alone
   bool bias = false, scale = false, addend = false, residual = false;
   Activation activation = Activation::None;
 

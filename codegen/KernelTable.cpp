@@ -53,6 +53,8 @@ static constexpr std::string_view kvDotRows =
     "FMAs on Zen 4; 0.7 times as fast where there are tiles";
 static constexpr std::string_view kvPairRows =
     "one row's heads that share a kv head, pairs taken apart: 0.76 of the FMA peak, avx2 0.66";
+static constexpr std::string_view kvTiles =
+    "one row's heads that share a kv head, on tiles, summed by 32 dimensions and keys";
 static constexpr std::string_view kvRows =
     "one row's heads that share a kv head: 0.78 of the FMA peak (f32 0.79), avx2 0.67 (0.72)";
 
@@ -98,6 +100,8 @@ static void addAttention(std::vector<KernelChoice> &table) {
   const auto addPairs = [&](KernelIsa isa, std::string_view why) {
     table.push_back({KernelOp::Attention, isa, WeightFormat::BF16, InputFormat::BF16, 1, why});
   };
+  table.push_back({KernelOp::Attention, KernelIsa::Amx, WeightFormat::BF16, InputFormat::BF16, 1,
+                   kvTiles, Bf16Order::Groups});
   addPairs(KernelIsa::Avx512Bf16, kvDotRows);
   table.back().slowWith = FeatureSet{}.with(Feature::AMXTILE);
   addPairs(KernelIsa::Avx512, kvPairRows);
@@ -215,6 +219,21 @@ static std::optional<std::string> whyNotLinear(const KernelSpec &spec) {
   return "unknown inputs";
 }
 
+/// Whole groups of dimensions and of keys.
+static std::optional<std::string> whyNotAttentionGroups(const KernelSpec &spec) {
+  if (spec.isa != KernelIsa::Amx || spec.inputs != InputFormat::BF16)
+    return fmt::format("attention is summed by 32 dimensions on amx in bf16 dots, not on {}{}",
+                       kernelIsaName(spec.isa),
+                       spec.inputs == InputFormat::BF16 ? "" : " in f32 dots");
+  if (spec.headDim % 32 != 0)
+    return fmt::format("head_dim is {}, expected a multiple of 32, the columns of a tile",
+                       spec.headDim);
+  if (spec.blockTokens < 32)
+    return fmt::format("a block holds {} tokens, expected at least 32, the keys of a tile",
+                       spec.blockTokens);
+  return std::nullopt;
+}
+
 static std::optional<std::string> whyNotAttention(const KernelSpec &spec) {
   const bool pairs = spec.inputs == InputFormat::BF16;
   if (spec.inputs == InputFormat::Q8)
@@ -222,7 +241,10 @@ static std::optional<std::string> whyNotAttention(const KernelSpec &spec) {
   if (pairs && spec.kv != WeightFormat::BF16)
     return fmt::format("bf16 dots need bf16 keys and values, these are {}",
                        weightFormatName(spec.kv));
-  if (!isFloatIsa(spec.isa) && !(pairs && spec.isa == KernelIsa::Avx512Bf16))
+  const bool groups = spec.order == Bf16Order::Groups;
+  if (pairs && spec.isa == KernelIsa::Amx && !groups)
+    return "tiles sum bf16 dots by 32 dimensions: expected _by32 in the kernel's name";
+  if (!isFloatIsa(spec.isa) && !groups && !(pairs && spec.isa == KernelIsa::Avx512Bf16))
     return fmt::format("attention kernels come for avx2 and avx512, those of bf16 dots for "
                        "avx512bf16 too, not for {}{}",
                        kernelIsaName(spec.isa), pairs ? "" : " with f32 dots");
@@ -236,7 +258,7 @@ static std::optional<std::string> whyNotAttention(const KernelSpec &spec) {
   if (spec.blockTokens < 16 || spec.blockTokens > 4096 || !powerOfTwo)
     return fmt::format("a block holds {} tokens, expected a power of two from 16 to 4096",
                        spec.blockTokens);
-  return std::nullopt;
+  return groups ? whyNotAttentionGroups(spec) : std::nullopt;
 }
 
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec) {
@@ -306,14 +328,16 @@ static FeatureSet bf16Features(const KernelSpec &spec) {
   return spec.isa == KernelIsa::Avx512Bf16 ? wide.with(Feature::AVX512BF16) : wide;
 }
 
-/// Beside vdpbf16ps, weights of keys are widened by vpermw.
+/// Beside vdpbf16ps and tiles, weights of keys are widened by vpermw.
 static FeatureSet attentionFeatures(const KernelSpec &spec) {
   const FeatureSet base = FeatureSet{}.with(Feature::AVX);
   if (!isWide(spec.isa))
     return base.with(Feature::FMA).with(Feature::AVX2);
-  const FeatureSet wide = base.with(Feature::AVX512F);
-  return spec.isa == KernelIsa::Avx512Bf16 ? wide.with(Feature::AVX512BW).with(Feature::AVX512BF16)
-                                           : wide;
+  const FeatureSet wide = base.with(Feature::AVX512F),
+                   dots = wide.with(Feature::AVX512BW).with(Feature::AVX512BF16);
+  if (spec.isa == KernelIsa::Amx)
+    return dots.with(Feature::AMXTILE).with(Feature::AMXBF16);
+  return spec.isa == KernelIsa::Avx512Bf16 ? dots : wide;
 }
 
 FeatureSet kernelFeatures(const KernelSpec &spec) {

@@ -39,8 +39,8 @@ std::optional<KernelSpec> choose(KernelSpec demand, WeightFormat format, const T
     } else {
       demand.weights = format;
       demand.rows = choice.rows;
-      demand.order = choice.order;
     }
+    demand.order = choice.order;
     if (target.features.missing(kernelFeatures(demand)).empty() && !whyNotGenerable(demand))
       return demand;
   }

@@ -47,6 +47,7 @@ KernelSpec specOf(const KernelChoice &choice) {
   if (choice.op == KernelOp::Attention) {
     spec.kv = choice.format;
     spec.inputs = choice.inputs;
+    spec.order = choice.order;
     spec.headDim = 64;
     spec.group = 8;
     spec.sinks = true;

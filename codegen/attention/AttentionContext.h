@@ -24,7 +24,11 @@ public:
         a(spec.isa, 6, localBytes(layout)), lanes(LanesEmitter::create(a)) {}
 
   bool bf16Dots() const { return spec.inputs == InputFormat::BF16; }
-  bool dotInstruction() const { return spec.isa == KernelIsa::Avx512Bf16; }
+  bool onTiles() const { return spec.isa == KernelIsa::Amx; }
+  /// Products read pairs of bf16.
+  bool dotInstruction() const { return spec.isa == KernelIsa::Avx512Bf16 || onTiles(); }
+  /// Tiles of keys with one maximum, and one place in the order of sums.
+  unsigned groupTiles() const { return spec.order == Bf16Order::Groups ? 2 : 1; }
   bool bf16Cache() const { return spec.kv == WeightFormat::BF16; }
   /// Keys that a line of values holds, dimensions that a line of keys holds: a bf16 cache has
   /// pairs.

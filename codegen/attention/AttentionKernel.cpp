@@ -37,6 +37,7 @@
 #include "codegen/attention/RoundQuery.h"
 #include "codegen/attention/Scores.h"
 #include "codegen/attention/Softmax.h"
+#include "codegen/attention/TileProducts.h"
 #include "codegen/attention/WeightedValues.h"
 
 namespace inf {
@@ -56,13 +57,15 @@ private:
   void locateTile();
   void jumpUnlessWhole(const Xbyak::Label &partial);
   void wholeStep();
-  void partialTile();
+  void emitScores(unsigned tiles);
+  void partialTiles();
   void findLanes(const Gpr &firstLane, const Gpr &lastLane);
   void advance(unsigned tiles);
 
   Scores scores{*this};
   Softmax softmax{*this};
   WeightedValues weightedValues{*this};
+  TileProducts tileProducts{*this};
   Chunks chunks{*this, softmax};
 };
 
@@ -73,6 +76,8 @@ KernelCode AttentionGenerator::generate() {
   a.jne(fromPartials);
   if (bf16Dots())
     emitRoundQuery(*this);
+  if (onTiles())
+    tileProducts.configure();
   findFirstTile();
   a.L(nextChunk);
   chunks.startChunk();
@@ -91,6 +96,8 @@ KernelCode AttentionGenerator::generate() {
   a.L(partial);
   chunks.storePartial();
   a.L(end);
+  if (onTiles())
+    a.tilerelease();
   if (bf16Dots())
     setMxcsr(a, stepMxcsr);
   return a.finish(kernelSymbol(spec));
@@ -105,10 +112,10 @@ void AttentionGenerator::start() {
   chunks.start();
 }
 
-/// position = firstKey rounded down to a tile;  table and inBlock follow from it.
+/// position = firstKey rounded down to a tile, or a group of them;  table and inBlock follow from it.
 void AttentionGenerator::findFirstTile() {
   a.mov(position, arg(offsetof(AttentionArgs, firstKey)));
-  a.and_(position, -static_cast<int>(tileKeys));
+  a.and_(position, -static_cast<int>(groupTiles() * tileKeys));
   a.mov(table, position);
   a.shr(table, static_cast<int>(log2Of(spec.blockTokens)));
   a.shl(table, 2);
@@ -127,8 +134,8 @@ void AttentionGenerator::stepLoop() {
   advance(shape.tiles);
   a.jmp(next);
   a.L(partial);
-  partialTile();
-  advance(1);
+  partialTiles();
+  advance(groupTiles());
   a.L(next);
   a.cmp(position, a.qword[frame + layout.chunkLast]);
   a.jle(top);
@@ -160,27 +167,44 @@ void AttentionGenerator::jumpUnlessWhole(const Xbyak::Label &partial) {
 
 void AttentionGenerator::wholeStep() {
   emitReachTwoBlocksOn(*this);
-  for (HeadRange range : shape.heads)
-    scores.emit(range, shape.tiles);
-  softmax.update(shape.tiles, nullptr);
+  emitScores(shape.tiles);
+  softmax.update(shape.tiles, {});
+  if (onTiles())
+    return tileProducts.wholeValues();
   for (HeadRange range : shape.heads)
     weightedValues.whole(range);
 }
 
-void AttentionGenerator::partialTile() {
+void AttentionGenerator::emitScores(unsigned tiles) {
+  if (onTiles())
+    return tileProducts.scores(tiles);
   for (HeadRange range : shape.heads)
-    scores.emit(range, 1);
+    scores.emit(range, tiles);
+}
+
+void AttentionGenerator::partialTiles() {
+  emitScores(groupTiles());
   {
-    const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
-    findLanes(firstLane, lastLane);
-    const LaneMask outside = lanes->outside(firstLane, lastLane);
-    softmax.update(1, &outside);
+    std::vector<LaneMask> outside;
+    {
+      const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
+      findLanes(firstLane, lastLane);
+      outside.push_back(lanes->outside(firstLane, lastLane));
+      while (outside.size() < groupTiles()) {
+        a.sub(firstLane, tileKeys);
+        a.sub(lastLane, tileKeys);
+        outside.push_back(lanes->outside(firstLane, lastLane));
+      }
+    }
+    softmax.update(groupTiles(), outside);
   }
+  if (onTiles())
+    return tileProducts.partialValues();
   for (HeadRange range : shape.heads)
     weightedValues.partial(range);
 }
 
-/// The lanes of a partial tile that are in range, into the frame too.
+/// The lanes of a partial tile, or group of tiles, that are in range, into the frame too.
 void AttentionGenerator::findLanes(const Gpr &firstLane, const Gpr &lastLane) {
   Xbyak::Label startsInside, endsInside;
   a.mov(firstLane, arg(offsetof(AttentionArgs, firstKey)));
@@ -190,9 +214,9 @@ void AttentionGenerator::findLanes(const Gpr &firstLane, const Gpr &lastLane) {
   a.L(startsInside);
   a.mov(lastLane, arg(offsetof(AttentionArgs, lastKey)));
   a.sub(lastLane, position);
-  a.cmp(lastLane, tileKeys - 1);
+  a.cmp(lastLane, groupTiles() * tileKeys - 1);
   a.jle(endsInside);
-  a.mov(lastLane, tileKeys - 1);
+  a.mov(lastLane, groupTiles() * tileKeys - 1);
   a.L(endsInside);
   a.mov(a.qword[frame + layout.firstLane], firstLane);
   a.mov(a.qword[frame + layout.lastLane], lastLane);

@@ -6,8 +6,13 @@ namespace inf {
 namespace {
 
 /// Eight heads by two lines take 16 accumulators of 32 and load 10 times for 16 FMAs; more heads at
-/// once would leave one line, at 9 loads for 8. On AVX2 six heads by one line take 12 of 16.
-unsigned mostHeads(KernelIsa isa) { return isWide(isa) ? 8 : 6; }
+/// once would leave one line, at 9 loads for 8. On AVX2 six heads by one line take 12 of 16. AMX
+/// tiles have sixteen rows.
+unsigned mostHeads(KernelIsa isa) {
+  if (isa == KernelIsa::Amx)
+    return 16;
+  return isWide(isa) ? 8 : 6;
+}
 
 std::vector<HeadRange> nearEqual(unsigned group, unsigned most) {
   const unsigned parts = (group + most - 1) / most;
@@ -21,6 +26,8 @@ std::vector<HeadRange> nearEqual(unsigned group, unsigned most) {
 
 /// The register budget of codegen/attention/OuterProduct.h.
 bool fits(KernelIsa isa, unsigned heads, unsigned lines) {
+  if (isa == KernelIsa::Amx) // sums are in tiles
+    return true;
   const unsigned parts = isWide(isa) ? 1 : 2, registers = isWide(isa) ? 32 : 16;
   return heads * lines * parts + std::min(heads, lines * parts) + 1 <= registers;
 }
@@ -46,7 +53,8 @@ unsigned linesOfValues(const KernelSpec &spec, unsigned heads) {
 unsigned queryBytes(const KernelSpec &spec) {
   if (spec.inputs != InputFormat::BF16)
     return 0;
-  const unsigned elementBytes = spec.isa == KernelIsa::Avx512Bf16 ? 2 : 4;
+  const bool pairs = spec.isa == KernelIsa::Avx512Bf16 || spec.isa == KernelIsa::Amx;
+  const unsigned elementBytes = pairs ? 2 : 4;
   const unsigned bytes = spec.group * spec.headDim * elementBytes;
   return (bytes + AttentionFrame::lineBytes - 1) / AttentionFrame::lineBytes *
          AttentionFrame::lineBytes;
@@ -74,6 +82,7 @@ AttentionFrame::AttentionFrame(const AttentionShape &shape, const KernelSpec &sp
       query(changed + lineBytes), chunkLast(lastLane + 8), total(chunkLast + 8),
       totalMaximum(query + queryBytes(spec)), totalSum(totalMaximum + lineBytes),
       totalFactor(totalSum + lineBytes), chunkFactor(totalFactor + lineBytes),
-      chunkAcc(chunkFactor + lineBytes), bytes(chunkAcc + spec.group * spec.headDim * 4) {}
+      chunkAcc(chunkFactor + lineBytes), groupValues(chunkAcc + spec.group * spec.headDim * 4),
+      bytes(groupValues + (spec.isa == KernelIsa::Amx ? lineBytes * spec.headDim : 0)) {}
 
 } // namespace inf

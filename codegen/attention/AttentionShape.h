@@ -43,6 +43,7 @@ struct AttentionFrame {
   unsigned totalMaximum, totalSum;   ///< M and S: a line each
   unsigned totalFactor, chunkFactor; ///< b and g: a line each
   unsigned chunkAcc;                 ///< acc of all chunks but the first: [group][headDim]
+  unsigned groupValues; ///< AMX tiles: values of a partial group of keys, [16 pairs][headDim][2]
   unsigned bytes;
 };
 

@@ -116,9 +116,9 @@ void Softmax::foldSums() {
   lanes.store(context.frame + context.layout.sum, folded);
 }
 
-void Softmax::update(unsigned tiles, const LaneMask *outside) {
+void Softmax::update(unsigned tiles, std::span<const LaneMask> outside) {
   Xbyak::Label raised, settled;
-  if (!outside) {
+  if (outside.empty()) {
     jumpWhereRaised(tiles, raised);
     keepMaxima(tiles);
     context.a.jmp(settled);
@@ -188,21 +188,31 @@ Lanes16 Softmax::foldedMaximum(unsigned tile, const LaneMask *outside) {
   });
 }
 
-/// m' of each tile, and m - m' where alpha will be.
-void Softmax::maxima(unsigned tiles, const LaneMask *outside) {
+/// m' of each tile, and m - m' where alpha will be. Tiles of a group share one m', which is m for
+/// all but the first.
+void Softmax::maxima(unsigned tiles, std::span<const LaneMask> outside) {
   LanesEmitter &lanes = *context.lanes;
   const AttentionFrame &layout = context.layout;
   Lanes16 before = lanes.take("m");
   const Lanes16 start = lanes.take("m before the step");
   lanes.load(start, context.frame + layout.runningMaximum);
   lanes.copy(before, start);
-  for (unsigned tile = 0; tile < tiles; ++tile) {
-    Lanes16 after = foldedMaximum(tile, outside);
+  const auto fold = [&](unsigned tile) {
+    return foldedMaximum(tile, outside.empty() ? nullptr : &outside[tile]);
+  };
+  for (unsigned first = 0; first < tiles; first += context.groupTiles()) {
+    Lanes16 after = fold(first);
+    for (unsigned tile = first + 1; tile < first + context.groupTiles(); ++tile) {
+      const Lanes16 more = fold(tile);
+      lanes.max(after, after, more);
+    }
     lanes.max(after, before, after);
-    lanes.subtract(before, before, after);
-    lanes.store(context.frame + layout.alpha + tile * AttentionFrame::lineBytes, before);
-    lanes.store(context.frame + layout.maximum + tile * AttentionFrame::lineBytes, after);
-    before = std::move(after);
+    for (unsigned tile = first; tile < first + context.groupTiles(); ++tile) {
+      lanes.subtract(before, before, after);
+      lanes.store(context.frame + layout.alpha + tile * AttentionFrame::lineBytes, before);
+      lanes.store(context.frame + layout.maximum + tile * AttentionFrame::lineBytes, after);
+      lanes.copy(before, after);
+    }
   }
   lanes.store(context.frame + layout.runningMaximum, before);
   noteChange(start, before);

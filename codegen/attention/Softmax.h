@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "codegen/attention/AttentionContext.h"
@@ -33,9 +34,9 @@ public:
   void start();
   /// sum = a head's sixteen, folded as hsum does.
   void foldSums();
-  /// z -> p of the frame's first `tiles` tiles; alpha of each. With a mask, for one tile: z outside
+  /// z -> p of the frame's first `tiles` tiles; alpha of each. With masks, one a tile: z outside
   /// becomes -inf.
-  void update(unsigned tiles, const LaneMask *outside);
+  void update(unsigned tiles, std::span<const LaneMask> outside);
 
   /// The constants of exp: in registers where there are 32, else operands in memory.
   struct ExpConstants {
@@ -55,7 +56,7 @@ private:
 
   void jumpWhereRaised(unsigned tiles, const Xbyak::Label &raised);
   void keepMaxima(unsigned tiles);
-  void maxima(unsigned tiles, const LaneMask *outside);
+  void maxima(unsigned tiles, std::span<const LaneMask> outside);
   Lanes16 foldedMaximum(unsigned tile, const LaneMask *outside);
   void noteChange(const Lanes16 &before, const Lanes16 &after);
   void alphas(unsigned tiles, const ExpConstants &constants);

@@ -4,6 +4,7 @@
 
 #include "codegen/attention/HeadFold.h"
 #include "codegen/attention/NextBlock.h"
+#include "codegen/attention/PairMask.h"
 
 namespace inf {
 
@@ -117,7 +118,7 @@ void WeightedValues::partial(HeadRange range) {
       a.L(top);
       std::optional<Address> clears;
       if (context.bf16Cache()) {
-        pointAtMask(mask, lane);
+        emitPointAtPairMask(context, mask, lane);
         clears = Address(mask);
       }
       addValue(product, range, acc, lines, Address(cursor),
@@ -130,23 +131,6 @@ void WeightedValues::partial(HeadRange range) {
       a.jle(top);
     });
   });
-}
-
-/// Where a line lies that clears the key of the pair (lane, lane + 1) that is out of range, if any.
-void WeightedValues::pointAtMask(const Gpr &mask, const Gpr &lane) {
-  std::vector<uint32_t> masks;
-  for (uint32_t kept : {0xFFFFFFFFu, 0xFFFF0000u, 0x0000FFFFu}) // both, the odd one, the even one
-    masks.insert(masks.end(), lineBytes / sizeof kept, kept);
-  Xbyak::Label firstInside, lastInside;
-  a.lea(mask, a.ptr[a.rip + a.constant(masks)]);
-  a.cmp(lane, a.qword[context.frame + context.layout.firstLane]);
-  a.jge(firstInside);
-  a.add(mask, lineBytes);
-  a.L(firstInside);
-  a.cmp(lane, a.qword[context.frame + context.layout.lastLane]);
-  a.jne(lastInside);
-  a.add(mask, 2 * lineBytes);
-  a.L(lastInside);
 }
 
 } // namespace inf

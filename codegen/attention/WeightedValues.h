@@ -36,7 +36,6 @@ private:
   void scaleByAlpha(HeadRange range, const HeadSums &acc, const Address &alphaLine);
   void addValue(const OuterProduct &product, HeadRange range, const HeadSums &acc, Lines lines,
                 const Address &value, const Address &p, std::optional<Address> mask);
-  void pointAtMask(const Gpr &mask, const Gpr &lane);
 
   AttentionContext &context;
   KernelAssembler &a;

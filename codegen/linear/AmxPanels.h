@@ -1,34 +1,11 @@
-// What kernels on AMX tiles share, whatever their tiles hold: the loop over panels, the tiles'
-// configuration, and from sums of a row to outputs.
+// What linear kernels on AMX tiles share, whatever their tiles hold: the loop over panels, and from
+// sums of a row to outputs.
 #pragma once
 
-#include <array>
-
+#include "codegen/TileConfiguration.h"
 #include "codegen/linear/Epilogue.h"
 
 namespace inf {
-
-/// What ldtilecfg reads (Intel SDM volume 1, 18.2), palette 1: bytes of a row from byte 16, two
-/// each, rows from byte 48.
-class TileConfiguration {
-public:
-  static constexpr unsigned rowsAt = 48;
-
-  void setTile(size_t tile, unsigned rows, unsigned rowBytes) {
-    bytes[16 + 2 * tile] = static_cast<uint8_t>(rowBytes);
-    bytes[rowsAt + tile] = static_cast<uint8_t>(rows);
-  }
-  /// As a kernel's constant.
-  std::vector<uint32_t> words() const {
-    std::vector<uint32_t> packed(bytes.size() / 4);
-    for (size_t i = 0; i < bytes.size(); ++i)
-      packed[i / 4] |= static_cast<uint32_t>(bytes[i]) << (8 * (i % 4));
-    return packed;
-  }
-
-private:
-  std::array<uint8_t, 64> bytes = {1};
-};
 
 /// body() for `side` panels side by side as long as there are so many; `stride`: bytes of one.
 template <typename Body>

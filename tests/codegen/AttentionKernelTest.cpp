@@ -13,6 +13,7 @@
 #include "tests/codegen/ExecutableKernel.h"
 #include "tests/codegen/LinearProblem.h"
 #include "tests/codegen/Reference.h"
+#include "tests/codegen/TileEmulation.h"
 #include "tests/codegen/Tolerances.h"
 
 namespace inf::test {
@@ -192,6 +193,7 @@ struct Kind {
   KernelIsa isa;
   WeightFormat kv;
   InputFormat inputs;
+  Bf16Order order = Bf16Order::Pairs;
 };
 constexpr Kind kinds[] = {
     {"F32CacheAvx2", KernelIsa::Avx2, WeightFormat::F32, InputFormat::F32},
@@ -201,21 +203,31 @@ constexpr Kind kinds[] = {
     {"Bf16DotsAvx2", KernelIsa::Avx2, WeightFormat::BF16, InputFormat::BF16},
     {"Bf16DotsAvx512", KernelIsa::Avx512, WeightFormat::BF16, InputFormat::BF16},
     {"Bf16DotsAvx512Bf16", KernelIsa::Avx512Bf16, WeightFormat::BF16, InputFormat::BF16},
+    {"Bf16DotsAmx", KernelIsa::Amx, WeightFormat::BF16, InputFormat::BF16, Bf16Order::Groups},
 };
 
+/// Where this machine has no AMX, TileEmulation runs the tile instructions.
 class AttentionKernel : public testing::TestWithParam<Kind> {
 protected:
   void SetUp() override {
-    const FeatureSet missing = missingFor(GetParam().isa);
+    const FeatureSet tiles = FeatureSet{}.with(Feature::AMXTILE).with(Feature::AMXBF16);
+    const FeatureSet missing =
+        (detectFeatures(hostCpuid()).usable | tiles).missing(kernelFeatures(specOf(32, 1)));
     if (!missing.empty())
       GTEST_SKIP() << "this machine lacks " << missing.toString();
   }
 
-  static KernelSpec specOf(unsigned headDim, unsigned group) {
-    KernelSpec spec = attentionSpec(GetParam().isa, headDim, group);
-    spec.kv = GetParam().kv, spec.inputs = GetParam().inputs;
+  /// On tiles of the next multiple of 32 dimensions, and of blocks of at least 32 tokens.
+  static KernelSpec specOf(unsigned headDim, unsigned group, unsigned blockTokens = 64) {
+    const bool groups = GetParam().order == Bf16Order::Groups;
+    KernelSpec spec =
+        attentionSpec(GetParam().isa, groups ? (headDim + 31) / 32 * 32 : headDim, group);
+    spec.kv = GetParam().kv, spec.inputs = GetParam().inputs, spec.order = GetParam().order;
+    spec.blockTokens = groups ? std::max(blockTokens, 32u) : blockTokens;
     return spec;
   }
+
+  TileEmulation emulation;
 };
 
 TEST_P(AttentionKernel, EveryHeadDimAndGroupGivesTheStatedBits) {
@@ -239,8 +251,7 @@ TEST_P(AttentionKernel, GroupsThatDoNotDivideEvenlyIntoSubGroupsWorkUpToSixteen)
 TEST_P(AttentionKernel, EveryKeyRangeWorksForEveryKvFormatAndBlockSize) {
   for (unsigned headDim : {8, 24, 48})
     for (unsigned blockTokens : {16, 32, 64}) {
-      KernelSpec spec = specOf(headDim, 3);
-      spec.blockTokens = blockTokens;
+      const KernelSpec spec = specOf(headDim, 3, blockTokens);
       AttentionProblem problem(spec);
       ExecutableKernel kernel(spec);
       for (KeyRange range : keyRanges)
@@ -463,7 +474,8 @@ TEST(AttentionKernels, EveryIsaGivesTheSameBits) {
   for (const Kind &narrow : kinds)
     for (const Kind &wide : kinds) {
       if (narrow.isa != KernelIsa::Avx2 || wide.isa == KernelIsa::Avx2 || narrow.kv != wide.kv ||
-          narrow.inputs != wide.inputs || !machineRuns(wide.isa))
+          narrow.inputs != wide.inputs || narrow.order != wide.order ||
+          !machineRuns(wide.isa))
         continue;
       SCOPED_TRACE(wide.name);
       KernelSpec spec = attentionSpec(narrow.isa, 64, 8);

@@ -24,7 +24,8 @@ std::vector<KernelSpec> representativeSpecs() {
     spec.order = choice.order;
     if (spec.op == KernelOp::Attention) {
       spec.weights = WeightFormat::F32, spec.group = 8, spec.sinks = true;
-      for (unsigned headDim : {64, 24}) { // 24: half a line
+      const unsigned odd = spec.order == Bf16Order::Groups ? 96 : 24; // 24: half a line
+      for (unsigned headDim : {64u, odd}) {
         spec.headDim = headDim;
         specs.push_back(spec);
       }

@@ -40,10 +40,11 @@ std::vector<KernelSpec> attentionSpecs(KernelIsa isa) {
     for (InputFormat inputs : {InputFormat::F32, InputFormat::BF16})
       for (unsigned headDim : {24, 64, 128})
         for (unsigned group : {1, 2, 3, 5, 7, 8, 9, 16})
-          for (bool sinks : {false, true}) {
+          for (unsigned flags = 0; flags < 4; ++flags) {
             KernelSpec spec;
+            spec.order = flags & 2 ? Bf16Order::Groups : Bf16Order::Pairs;
             spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.inputs = inputs;
-            spec.headDim = headDim, spec.group = group, spec.blockTokens = 32, spec.sinks = sinks;
+            spec.headDim = headDim, spec.group = group, spec.blockTokens = 32, spec.sinks = flags & 1;
             specs.push_back(spec);
           }
   return specs;
@@ -92,6 +93,8 @@ TEST(KernelSymbol, SaysEverythingInTheDocumentedOrder) {
   EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks__avx2");
   spec.inputs = InputFormat::BF16, spec.isa = KernelIsa::Avx512Bf16;
   EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks_bf16dots__avx512bf16");
+  spec.isa = KernelIsa::Amx, spec.order = Bf16Order::Groups;
+  EXPECT_EQ(kernelSymbol(spec), "inf_attention_bf16_d64_g8_b64_sinks_bf16dots_by32__amx");
 }
 
 TEST(KernelSymbol, OtherNamesDoNotParse) {
@@ -160,6 +163,25 @@ TEST(WhyNotGenerable, Bf16DotsNeedABf16Cache) {
   EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("not for avx512vnni"));
   spec.isa = KernelIsa::Avx2, spec.inputs = InputFormat::Q8;
   EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("no q8 dots"));
+}
+
+TEST(WhyNotGenerable, AttentionOnTilesNeedsWholeGroupsOfDimensionsAndKeys) {
+  KernelSpec spec;
+  spec.op = KernelOp::Attention, spec.inputs = InputFormat::BF16, spec.kv = WeightFormat::BF16;
+  spec.isa = KernelIsa::Amx;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("_by32"));
+  spec.order = Bf16Order::Groups;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.headDim = 80;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("head_dim is 80"));
+  spec.headDim = 96, spec.blockTokens = 16;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("16 tokens"));
+  spec.blockTokens = 32;
+  EXPECT_EQ(whyNotGenerable(spec), std::nullopt);
+  spec.isa = KernelIsa::Avx512Bf16;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("not on avx512bf16"));
+  spec.isa = KernelIsa::Amx, spec.inputs = InputFormat::F32;
+  EXPECT_THAT(whyNotGenerable(spec).value_or(""), HasSubstr("in f32 dots"));
 }
 
 TEST(WhyNotGenerable, Q8RowsNeedBlocksAndARowTileThatFits) {

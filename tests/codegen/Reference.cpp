@@ -225,6 +225,9 @@ struct KvView {
     return args.kvBase + args.blockTable[position / spec.blockTokens] * args.blockBytes;
   }
   bool bf16Dots() const { return spec.inputs == InputFormat::BF16; }
+  bool byGroups() const { return spec.order == Bf16Order::Groups; }
+  /// With one maximum.
+  int64_t keysTogether() const { return byGroups() ? 32 : 16; }
   float key(int64_t position, unsigned d) const {
     return static_cast<float>(elementValue(spec.kv, block(position) + args.keyOffset,
                                            keyElement(spec, position % spec.blockTokens, d)));
@@ -243,19 +246,38 @@ struct KvView {
     sum = std::fma(x[first], y[first], sum);
     return std::fma(x[1 - first], y[1 - first], sum);
   }
+  /// total + a group of 32: even and odd ones by themselves, then both. x(i) * y(i).
+  static float addGroup(float total, const auto &x, const auto &y) {
+    float even = 0, odd = 0;
+    for (unsigned i = 0; i < 32; i += 2) {
+      even = std::fma(x(i), y(i), even);
+      odd = std::fma(x(i + 1), y(i + 1), odd);
+    }
+    const float both = even + odd;
+    return total + both;
+  }
   float score(unsigned h, int64_t position) const {
     float z = 0;
+    if (byGroups()) {
+      for (unsigned d = 0; d < spec.headDim; d += 32)
+        z = addGroup(
+            z, [&](unsigned i) { return key(position, d + i); },
+            [&](unsigned i) { return q(h, d + i); });
+      return z * args.scale;
+    }
     for (unsigned d = 0; d < spec.headDim; d += 2)
       z = addPair(z, {key(position, d), key(position, d + 1)}, {q(h, d), q(h, d + 1)});
     return z * args.scale;
   }
   /// acc + the keys of a tile: those in range, and 0 for the other half of a pair.
   float weighted(float acc, const std::vector<float> &p, int64_t tile, unsigned d) const {
+    const auto inRange = [&](int64_t key) {
+      return tile + key >= args.firstKey && tile + key <= args.lastKey;
+    };
+    const auto valueAt = [&](int64_t key) { return inRange(key) ? value(tile + key, d) : 0.0f; };
+    if (byGroups())
+      return addGroup(acc, valueAt, [&](unsigned i) { return p[i]; });
     for (int64_t j = 0; j < 16; j += 2) {
-      const auto inRange = [&](int64_t key) {
-        return tile + key >= args.firstKey && tile + key <= args.lastKey;
-      };
-      const auto valueAt = [&](int64_t key) { return inRange(key) ? value(tile + key, d) : 0.0f; };
       const size_t even = static_cast<size_t>(j);
       if (spec.kv == WeightFormat::F32) {
         for (int64_t key : {j, j + 1})
@@ -288,20 +310,21 @@ struct HeadState {
   HeadState state;
   std::vector<float> sums(16, 0.0f);
   state.acc.assign(spec.headDim, 0.0f);
-  for (int64_t tile = firstKey / 16 * 16; tile <= lastKey; tile += 16) {
-    std::vector<float> p(16, -INFINITY);
+  const int64_t together = kv.keysTogether();
+  for (int64_t tile = firstKey / together * together; tile <= lastKey; tile += together) {
+    std::vector<float> p(static_cast<size_t>(together), -INFINITY);
     float newM = state.m;
-    for (int64_t j = 0; j < 16; ++j)
+    for (int64_t j = 0; j < together; ++j)
       if (tile + j >= firstKey && tile + j <= lastKey) {
         p[static_cast<size_t>(j)] = kv.score(h, tile + j);
         newM = std::max(newM, p[static_cast<size_t>(j)]);
       }
     const float alpha = orderedExp(state.m - newM);
-    for (size_t j = 0; j < 16; ++j) {
+    for (size_t j = 0; j < p.size(); ++j) {
       p[j] = orderedExp(p[j] - newM);
       if (kv.bf16Dots())
         p[j] = nearestBf16(p[j]);
-      sums[j] = std::fma(sums[j], alpha, p[j]);
+      sums[j % 16] = std::fma(sums[j % 16], j < 16 ? alpha : 1.0f, p[j]);
     }
     state.m = newM;
     for (unsigned d = 0; d < spec.headDim; ++d)
