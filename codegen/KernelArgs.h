@@ -123,9 +123,9 @@ inline constexpr int64_t attentionChunkKeys = 1024;
 ///             of chunks in ascending order; the first is overwritten. No q, no key is read.
 ///
 /// Keys and values outside firstKey..lastKey may hold anything, NaN included, but the keys of a
-/// whole tile must be readable (by groups of 32), and the other half of a pair. `out` need not be initialized and
-/// must not overlap `q`. A tile lies in one block (blockTokens is a power of two, at least 16, by groups 32). In
-/// a block, for this layer and kv head:
+/// whole tile must be readable (by groups of 32), and the other half of a pair. `out` need not be
+/// initialized and must not overlap `q`. A tile lies in one block (blockTokens is a power of two,
+/// at least 16, by groups 32). In a block, for this layer and kv head:
 ///           f32                                       bf16
 ///   keys    [blockTokens / 16][headDim][16 keys]      [blockTokens / 16][headDim / 2][16 keys][2]
 ///   values  [blockTokens][headDim]                    [blockTokens / 2][headDim][2 keys]

@@ -1,5 +1,5 @@
-// What ldtilecfg reads (Intel SDM volume 1, 18.2): palette 1, bytes of a tile's row from byte 16, two
-// each, rows from byte 48.
+// What ldtilecfg reads (Intel SDM volume 1, 18.2): palette 1, bytes of a tile's row from byte 16,
+// two each, rows from byte 48.
 #pragma once
 
 #include <array>

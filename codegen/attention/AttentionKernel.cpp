@@ -57,8 +57,9 @@ private:
   void locateTile();
   void jumpUnlessWhole(const Xbyak::Label &partial);
   void wholeStep();
-  void emitScores(unsigned tiles);
   void partialTiles();
+  Softmax::Beside besideSoftmax(StepFetch &fetch);
+  std::vector<LaneMask> lanesOutside();
   void findLanes(const Gpr &firstLane, const Gpr &lastLane);
   void advance(unsigned tiles);
 
@@ -112,7 +113,8 @@ void AttentionGenerator::start() {
   chunks.start();
 }
 
-/// position = firstKey rounded down to a tile, or a group of them;  table and inBlock follow from it.
+/// position = firstKey rounded down to a tile, or a group of them;  table and inBlock follow from
+/// it.
 void AttentionGenerator::findFirstTile() {
   a.mov(position, arg(offsetof(AttentionArgs, firstKey)));
   a.and_(position, -static_cast<int>(groupTiles() * tileKeys));
@@ -167,41 +169,49 @@ void AttentionGenerator::jumpUnlessWhole(const Xbyak::Label &partial) {
 
 void AttentionGenerator::wholeStep() {
   emitReachTwoBlocksOn(*this);
-  emitScores(shape.tiles);
-  softmax.update(shape.tiles, {});
-  if (onTiles())
-    return tileProducts.wholeValues();
+  if (onTiles()) {
+    StepFetch fetch(*this, shape.tiles);
+    tileProducts.scores(shape.tiles, fetch);
+    softmax.update(shape.tiles, {}, besideSoftmax(fetch));
+    return tileProducts.wholeValues(fetch);
+  }
+  for (HeadRange range : shape.heads)
+    scores.emit(range, shape.tiles);
+  softmax.update(shape.tiles, {}, {});
   for (HeadRange range : shape.heads)
     weightedValues.whole(range);
 }
 
-void AttentionGenerator::emitScores(unsigned tiles) {
-  if (onTiles())
-    return tileProducts.scores(tiles);
-  for (HeadRange range : shape.heads)
-    scores.emit(range, tiles);
-}
-
 void AttentionGenerator::partialTiles() {
-  emitScores(groupTiles());
-  {
-    std::vector<LaneMask> outside;
-    {
-      const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
-      findLanes(firstLane, lastLane);
-      outside.push_back(lanes->outside(firstLane, lastLane));
-      while (outside.size() < groupTiles()) {
-        a.sub(firstLane, tileKeys);
-        a.sub(lastLane, tileKeys);
-        outside.push_back(lanes->outside(firstLane, lastLane));
-      }
-    }
-    softmax.update(groupTiles(), outside);
+  if (onTiles()) {
+    StepFetch fetch(*this, groupTiles());
+    tileProducts.scores(groupTiles(), fetch);
+    softmax.update(groupTiles(), lanesOutside(), besideSoftmax(fetch));
+    return tileProducts.partialValues(fetch);
   }
-  if (onTiles())
-    return tileProducts.partialValues();
+  for (HeadRange range : shape.heads)
+    scores.emit(range, 1);
+  softmax.update(1, lanesOutside(), {});
   for (HeadRange range : shape.heads)
     weightedValues.partial(range);
+}
+
+Softmax::Beside AttentionGenerator::besideSoftmax(StepFetch &fetch) {
+  return [&](unsigned head) { fetch.besideSoftmax(head, spec.group); };
+}
+
+/// Of each tile of the group.
+std::vector<LaneMask> AttentionGenerator::lanesOutside() {
+  const Gpr firstLane = a.takeGeneral("first lane"), lastLane = a.takeGeneral("last lane");
+  findLanes(firstLane, lastLane);
+  std::vector<LaneMask> outside;
+  outside.push_back(lanes->outside(firstLane, lastLane));
+  while (outside.size() < groupTiles()) {
+    a.sub(firstLane, tileKeys);
+    a.sub(lastLane, tileKeys);
+    outside.push_back(lanes->outside(firstLane, lastLane));
+  }
+  return outside;
 }
 
 /// The lanes of a partial tile, or group of tiles, that are in range, into the frame too.

@@ -79,7 +79,7 @@ AttentionFrame::AttentionFrame(const AttentionShape &shape, const KernelSpec &sp
       alpha(maximum + shape.tiles * lineBytes), runningMaximum(alpha + shape.tiles * lineBytes),
       sum(runningMaximum + lineBytes), laneSums(sum + lineBytes),
       changed(laneSums + spec.group * lineBytes), firstLane(changed + 8), lastLane(firstLane + 8),
-      query(changed + lineBytes), chunkLast(lastLane + 8), total(chunkLast + 8),
+      toNext(lastLane + 8), query(changed + lineBytes), chunkLast(toNext + 8), total(chunkLast + 8),
       totalMaximum(query + queryBytes(spec)), totalSum(totalMaximum + lineBytes),
       totalFactor(totalSum + lineBytes), chunkFactor(totalFactor + lineBytes),
       chunkAcc(chunkFactor + lineBytes), groupValues(chunkAcc + spec.group * spec.headDim * 4),

@@ -37,6 +37,7 @@ struct AttentionFrame {
   unsigned laneSums;            ///< what `sum` is folded from in the end: [group] lines
   unsigned changed;             ///< 0 when every alpha of the step is 1: 32 bits
   unsigned firstLane, lastLane; ///< of a partial tile's keys: 64 bits each
+  unsigned toNext;              ///< AMX tiles: bytes from this block to the next: 64 bits
   unsigned query;               ///< bf16 dots: q as the products read it, [group][headDim]
   // Over chunks (codegen/attention/Chunks.h).
   unsigned chunkLast, total;         ///< last key to go to; where A is: 64 bits each

@@ -5,8 +5,8 @@
 
 namespace inf {
 
-/// Points `mask` at a line of dwords that clears the key of the pair (lane, lane + 1) that is out of
-/// the frame's range, if any.
+/// Points `mask` at a line of dwords that clears the key of the pair (lane, lane + 1) that is out
+/// of the frame's range, if any.
 void emitPointAtPairMask(AttentionContext &context, const Gpr &mask, const Gpr &lane);
 
 } // namespace inf

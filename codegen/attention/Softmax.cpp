@@ -116,7 +116,7 @@ void Softmax::foldSums() {
   lanes.store(context.frame + context.layout.sum, folded);
 }
 
-void Softmax::update(unsigned tiles, std::span<const LaneMask> outside) {
+void Softmax::update(unsigned tiles, std::span<const LaneMask> outside, const Beside &beside) {
   Xbyak::Label raised, settled;
   if (outside.empty()) {
     jumpWhereRaised(tiles, raised);
@@ -131,7 +131,7 @@ void Softmax::update(unsigned tiles, std::span<const LaneMask> outside) {
   }
   context.a.L(settled);
   const ExpConstants constants(context);
-  probabilities(tiles, constants);
+  probabilities(tiles, constants, beside);
 }
 
 /// Where some z is above its head's m, or either is NaN.
@@ -264,12 +264,14 @@ void Softmax::alphas(unsigned tiles, const ExpConstants &constants) {
 }
 
 /// Head after head, so that the exps of a head's tiles overlap.
-void Softmax::probabilities(unsigned tiles, const ExpConstants &constants) {
+void Softmax::probabilities(unsigned tiles, const ExpConstants &constants, const Beside &beside) {
   LanesEmitter &lanes = *context.lanes;
   std::optional<WordTables> words;
   if (context.dotInstruction())
     words.emplace(context);
   for (unsigned head = 0; head < context.spec.group; ++head) {
+    if (beside)
+      beside(head);
     Lanes16 sums = lanes.take("sums");
     lanes.load(sums, sumsOf(head));
     if (context.dotInstruction()) {

@@ -35,8 +35,9 @@ public:
   /// sum = a head's sixteen, folded as hsum does.
   void foldSums();
   /// z -> p of the frame's first `tiles` tiles; alpha of each. With masks, one a tile: z outside
-  /// becomes -inf.
-  void update(unsigned tiles, std::span<const LaneMask> outside);
+  /// becomes -inf. `beside` is emitted between the heads, where there is one.
+  using Beside = std::function<void(unsigned head)>;
+  void update(unsigned tiles, std::span<const LaneMask> outside, const Beside &beside);
 
   /// The constants of exp: in registers where there are 32, else operands in memory.
   struct ExpConstants {
@@ -60,7 +61,7 @@ private:
   Lanes16 foldedMaximum(unsigned tile, const LaneMask *outside);
   void noteChange(const Lanes16 &before, const Lanes16 &after);
   void alphas(unsigned tiles, const ExpConstants &constants);
-  void probabilities(unsigned tiles, const ExpConstants &constants);
+  void probabilities(unsigned tiles, const ExpConstants &constants, const Beside &beside);
   Lanes16 probability(unsigned tile, unsigned head, const ExpConstants &constants);
   void addToSums(Lanes16 &sums, Lanes16 p, unsigned tile, unsigned head);
   void packPairs(Lanes16 &sums, unsigned tile, unsigned head, std::vector<Lanes16> p,

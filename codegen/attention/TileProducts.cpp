@@ -1,10 +1,7 @@
 #include "codegen/attention/TileProducts.h"
 
-#include <vector>
-
 #include "codegen/TileConfiguration.h"
 #include "codegen/attention/HeadFold.h"
-#include "codegen/attention/NextBlock.h"
 #include "codegen/attention/PairMask.h"
 
 namespace inf {
@@ -47,22 +44,21 @@ TileProducts::Strides TileProducts::takeStrides() {
   return strides;
 }
 
-void TileProducts::scores(unsigned tiles) {
-  const Gpr toNext = a.takeGeneral("to the next block");
-  emitDistanceToNext(context, toNext);
+void TileProducts::scores(unsigned tiles, StepFetch &fetch) {
+  fetch.begin();
   const Gpr ofQuery = a.takeGeneral("bytes of a head of q");
   const Strides strides = takeStrides();
   a.mov(ofQuery, context.queryHeadBytes());
   for (unsigned tile = 0; tile < tiles; ++tile)
     a.tilezero(sums(tile));
-  for (unsigned turn = 0; turn < context.spec.headDim / dotDimensions; ++turn) {
+  const unsigned turns = context.spec.headDim / dotDimensions;
+  for (unsigned turn = 0; turn < turns; ++turn) {
     a.tileloadd(ofHeads(turn), a.ptr[context.q + ofQuery + turn * lineBytes]);
     for (unsigned tile = 0; tile < tiles; ++tile) {
       const unsigned at = tile * context.tileBytes() + turn * keyTileBytes;
       a.tileloadd(ofCache(tile), a.ptr[context.keys + strides.ofLines + at]);
       a.tdpbf16ps(sums(tile), ofHeads(turn), ofCache(tile));
-      for (unsigned byte = 0; byte < keyTileBytes; byte += lineBytes)
-        a.prefetcht1(a.ptr[context.keys + toNext + (at + byte)]);
+      fetch.besideScores(turn * tiles + tile, turns * tiles);
     }
   }
   for (unsigned tile = 0; tile < tiles; ++tile)
@@ -85,24 +81,26 @@ void TileProducts::scale(unsigned tiles) {
     }
 }
 
-void TileProducts::wholeValues() {
-  const Gpr toNext = a.takeGeneral("to the next block");
-  emitDistanceToNext(context, toNext);
+void TileProducts::wholeValues(StepFetch &fetch) {
+  const unsigned groups = context.shape.tiles / context.groupTiles();
+  const std::vector<Pass> all = passes();
   const Strides strides = takeStrides();
-  for (Pass pass : passes()) {
-    loadSums(pass, strides);
-    for (unsigned group = 0; group < context.shape.tiles / context.groupTiles(); ++group) {
-      scaleByAlpha(pass, group, strides);
-      multiply(pass, group, strides, context.values + group * groupBytes());
-      fetch(pass, group, toNext);
+  for (size_t pass = 0; pass < all.size(); ++pass) {
+    loadSums(all[pass], strides);
+    for (unsigned group = 0; group < groups; ++group) {
+      scaleByAlpha(all[pass], group, strides);
+      multiply(all[pass], group, strides, context.values + group * groupBytes());
+      fetch.besideValues(static_cast<unsigned>(pass) * groups + group,
+                         static_cast<unsigned>(all.size()) * groups);
     }
-    storeSums(pass, strides);
+    storeSums(all[pass], strides);
   }
 }
 
 /// A tile reads all keys of its group, so those in range are copied, between zeros.
-void TileProducts::partialValues() {
+void TileProducts::partialValues(StepFetch &fetch) {
   copyValues();
+  fetch.besideValues(0, 1);
   const Strides strides = takeStrides();
   for (Pass pass : passes()) {
     loadSums(pass, strides);
@@ -114,23 +112,14 @@ void TileProducts::partialValues() {
 
 void TileProducts::multiply(Pass pass, unsigned group, const Strides &strides,
                             const Address &values) {
-  a.tileloadd(ofHeads(group),
-              a.ptr[context.frame + strides.ofLines +
-                    (context.layout.scores +
-                     group * context.groupTiles() * context.layout.scoreTileBytes)]);
+  a.tileloadd(ofHeads(group), a.ptr[context.frame + strides.ofLines +
+                                    (context.layout.scores + group * context.groupTiles() *
+                                                                 context.layout.scoreTileBytes)]);
   for (unsigned line = 0; line < pass.lines; ++line) {
     a.tileloadd(ofCache(line),
                 a.ptr[values + strides.ofDimensions + (pass.first * 4 + line * lineBytes)]);
     a.tdpbf16ps(sums(line), ofHeads(group), ofCache(line));
   }
-}
-
-void TileProducts::fetch(Pass pass, unsigned group, const Gpr &toNext) {
-  for (unsigned pair = 0; pair < tileRows; ++pair)
-    for (unsigned line = 0; line < pass.lines; ++line)
-      a.prefetcht1(a.ptr[context.values + toNext +
-                         (group * groupBytes() + pair * context.headBytes() + pass.first * 4 +
-                          line * lineBytes)]);
 }
 
 /// Where an alpha is not 1, by way of memory.
@@ -153,8 +142,8 @@ void TileProducts::scaleByAlpha(Pass pass, unsigned group, const Strides &stride
   storeSums(pass, strides);
   const Lanes16 alpha = lanes.take("alpha"), acc = lanes.take("acc");
   for (unsigned head = 0; head < context.spec.group; ++head) {
-    lanes.broadcast(alpha, context.frame +
-                               (alphas + laneOfHead(head) * AttentionContext::floatBytes));
+    lanes.broadcast(alpha,
+                    context.frame + (alphas + laneOfHead(head) * AttentionContext::floatBytes));
     for (unsigned line = 0; line < pass.lines; ++line) {
       lanes.load(acc, accAt(pass, line, head));
       lanes.multiply(acc, acc, alpha);
@@ -180,9 +169,8 @@ void TileProducts::copyValues() {
             to = a.takeGeneral("its copy"), mask = a.takeGeneral("mask of the pair");
   const Lanes16 values = lanes.take("values");
   lanes.setZero(values);
-  a.loopBelow(lane, groupBytes(), lineBytes, [&] {
-    lanes.store(context.frame + lane + context.layout.groupValues, values);
-  });
+  a.loopBelow(lane, groupBytes(), lineBytes,
+              [&] { lanes.store(context.frame + lane + context.layout.groupValues, values); });
   a.mov(lane, a.qword[context.frame + context.layout.firstLane]);
   a.and_(lane, -static_cast<int>(context.together()));
   a.imul(from, lane, static_cast<int>(context.valueRowBytes()));

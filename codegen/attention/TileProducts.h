@@ -15,7 +15,10 @@
 // multiply unused: keys and values are what tiles are loaded for.
 #pragma once
 
+#include <vector>
+
 #include "codegen/attention/AttentionContext.h"
+#include "codegen/attention/StepFetch.h"
 
 namespace inf {
 
@@ -27,12 +30,12 @@ public:
   /// Before the first product of a call.
   void configure();
 
-  /// z[h][16 keys] of each tile into the frame. Fetches the next block's keys.
-  void scores(unsigned tiles);
-  /// acc of a whole step. Fetches the next block's values.
-  void wholeValues();
+  /// z[h][16 keys] of each tile into the frame.
+  void scores(unsigned tiles, StepFetch &fetch);
+  /// acc of a whole step.
+  void wholeValues(StepFetch &fetch);
   /// acc of the keys from the frame's first lane to its last, of one group of keys.
-  void partialValues();
+  void partialValues(StepFetch &fetch);
 
 private:
   using Address = AttentionContext::Address;
@@ -43,7 +46,8 @@ private:
   struct Pass {
     unsigned first, lines;
   };
-  /// Bytes between rows of tiles: of acc, and of pairs of keys in values; of what lies line by line.
+  /// Bytes between rows of tiles: of acc, and of pairs of keys in values; of what lies line by
+  /// line.
   struct Strides {
     Gpr ofDimensions, ofLines;
   };
@@ -53,15 +57,14 @@ private:
   void scale(unsigned tiles);
   /// acc += p of the group * its values, the first of which is at `values`.
   void multiply(Pass pass, unsigned group, const Strides &strides, const Address &values);
-  void fetch(Pass pass, unsigned group, const Gpr &toNext);
   void scaleByAlpha(Pass pass, unsigned group, const Strides &strides);
   void loadSums(Pass pass, const Strides &strides);
   void storeSums(Pass pass, const Strides &strides);
   void copyValues();
 
   Address accAt(Pass pass, unsigned line, unsigned head) const {
-    return context.out + ((pass.first + line * 16) * AttentionContext::floatBytes +
-                          head * context.headBytes());
+    return context.out +
+           ((pass.first + line * 16) * AttentionContext::floatBytes + head * context.headBytes());
   }
   unsigned groupBytes() const { return context.groupTiles() * context.tileBytes(); }
 

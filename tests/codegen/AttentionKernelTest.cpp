@@ -474,8 +474,7 @@ TEST(AttentionKernels, EveryIsaGivesTheSameBits) {
   for (const Kind &narrow : kinds)
     for (const Kind &wide : kinds) {
       if (narrow.isa != KernelIsa::Avx2 || wide.isa == KernelIsa::Avx2 || narrow.kv != wide.kv ||
-          narrow.inputs != wide.inputs || narrow.order != wide.order ||
-          !machineRuns(wide.isa))
+          narrow.inputs != wide.inputs || narrow.order != wide.order || !machineRuns(wide.isa))
         continue;
       SCOPED_TRACE(wide.name);
       KernelSpec spec = attentionSpec(narrow.isa, 64, 8);

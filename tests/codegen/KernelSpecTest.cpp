@@ -44,7 +44,8 @@ std::vector<KernelSpec> attentionSpecs(KernelIsa isa) {
             KernelSpec spec;
             spec.order = flags & 2 ? Bf16Order::Groups : Bf16Order::Pairs;
             spec.op = KernelOp::Attention, spec.isa = isa, spec.kv = kv, spec.inputs = inputs;
-            spec.headDim = headDim, spec.group = group, spec.blockTokens = 32, spec.sinks = flags & 1;
+            spec.headDim = headDim, spec.group = group, spec.blockTokens = 32,
+            spec.sinks = flags & 1;
             specs.push_back(spec);
           }
   return specs;
