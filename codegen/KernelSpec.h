@@ -90,6 +90,7 @@ struct KernelChoice {
   std::string_view why;
   Bf16Order order = Bf16Order::Pairs;
   FeatureSet slowWith = {}; ///< on targets with any of these a later row is faster; see `why`
+  unsigned fewestHeads = 1; ///< of a kv head (Attention): for fewer a later row is faster
 };
 const std::vector<KernelChoice> &kernelTable();
 

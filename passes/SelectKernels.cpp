@@ -31,7 +31,8 @@ std::optional<WeightFormat> formatFor(ir::ModelOp model, Operation *op) {
 std::optional<KernelSpec> choose(KernelSpec demand, WeightFormat format, const Target &target) {
   for (const KernelChoice &choice : kernelTable()) {
     if (choice.op != demand.op || choice.format != format || choice.inputs != demand.inputs ||
-        target.features.hasAny(choice.slowWith))
+        target.features.hasAny(choice.slowWith) ||
+        (demand.op == KernelOp::Attention && demand.group < choice.fewestHeads))
       continue;
     demand.isa = choice.isa;
     if (demand.op == KernelOp::Attention) {

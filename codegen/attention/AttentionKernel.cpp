@@ -55,8 +55,8 @@ private:
   void findFirstTile();
   void stepLoop();
   void locateTile();
-  void jumpUnlessWhole(const Xbyak::Label &partial);
-  void wholeStep();
+  void jumpUnlessWhole(unsigned tiles, const Xbyak::Label &partial);
+  void wholeStep(unsigned tiles);
   void partialTiles();
   Softmax::Beside besideSoftmax(StepFetch &fetch);
   std::vector<LaneMask> lanesOutside();
@@ -128,14 +128,20 @@ void AttentionGenerator::findFirstTile() {
 }
 
 void AttentionGenerator::stepLoop() {
-  Xbyak::Label top, partial, next;
+  Xbyak::Label top, next;
   a.L(top);
   locateTile();
-  jumpUnlessWhole(partial);
-  wholeStep();
-  advance(shape.tiles);
-  a.jmp(next);
-  a.L(partial);
+  std::vector<unsigned> whole = {shape.tiles};
+  if (groupTiles() != 1 && groupTiles() < shape.tiles) // a group that is whole needs no copy
+    whole.push_back(groupTiles());
+  for (unsigned tiles : whole) {
+    Xbyak::Label fewer;
+    jumpUnlessWhole(tiles, fewer);
+    wholeStep(tiles);
+    advance(tiles);
+    a.jmp(next);
+    a.L(fewer);
+  }
   partialTiles();
   advance(groupTiles());
   a.L(next);
@@ -155,9 +161,9 @@ void AttentionGenerator::locateTile() {
 }
 
 /// A whole step begins on its own grid, so it lies in one block.
-void AttentionGenerator::jumpUnlessWhole(const Xbyak::Label &partial) {
+void AttentionGenerator::jumpUnlessWhole(unsigned tiles, const Xbyak::Label &partial) {
   const Gpr last = a.takeGeneral("last position of the step");
-  const unsigned stepKeys = shape.tiles * tileKeys;
+  const unsigned stepKeys = tiles * tileKeys;
   a.test(position.cvt32(), stepKeys - 1);
   a.jnz(partial);
   a.cmp(position, arg(offsetof(AttentionArgs, firstKey)));
@@ -167,17 +173,17 @@ void AttentionGenerator::jumpUnlessWhole(const Xbyak::Label &partial) {
   a.jg(partial);
 }
 
-void AttentionGenerator::wholeStep() {
+void AttentionGenerator::wholeStep(unsigned tiles) {
   emitReachTwoBlocksOn(*this);
   if (onTiles()) {
-    StepFetch fetch(*this, shape.tiles);
-    tileProducts.scores(shape.tiles, fetch);
-    softmax.update(shape.tiles, {}, besideSoftmax(fetch));
-    return tileProducts.wholeValues(fetch);
+    StepFetch fetch(*this, tiles);
+    tileProducts.scores(tiles, fetch);
+    softmax.update(tiles, {}, besideSoftmax(fetch));
+    return tileProducts.wholeValues(tiles, fetch);
   }
   for (HeadRange range : shape.heads)
-    scores.emit(range, shape.tiles);
-  softmax.update(shape.tiles, {}, {});
+    scores.emit(range, tiles);
+  softmax.update(tiles, {}, {});
   for (HeadRange range : shape.heads)
     weightedValues.whole(range);
 }

@@ -81,8 +81,8 @@ void TileProducts::scale(unsigned tiles) {
     }
 }
 
-void TileProducts::wholeValues(StepFetch &fetch) {
-  const unsigned groups = context.shape.tiles / context.groupTiles();
+void TileProducts::wholeValues(unsigned tiles, StepFetch &fetch) {
+  const unsigned groups = tiles / context.groupTiles();
   const std::vector<Pass> all = passes();
   const Strides strides = takeStrides();
   for (size_t pass = 0; pass < all.size(); ++pass) {

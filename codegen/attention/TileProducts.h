@@ -32,8 +32,8 @@ public:
 
   /// z[h][16 keys] of each tile into the frame.
   void scores(unsigned tiles, StepFetch &fetch);
-  /// acc of a whole step.
-  void wholeValues(StepFetch &fetch);
+  /// acc of a step of whole groups.
+  void wholeValues(unsigned tiles, StepFetch &fetch);
   /// acc of the keys from the frame's first lane to its last, of one group of keys.
   void partialValues(StepFetch &fetch);
 

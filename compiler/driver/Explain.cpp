@@ -19,10 +19,9 @@ std::optional<KernelSpec> byRow(KernelSpec spec, const KernelChoice &choice) {
   if (choice.op != spec.op || choice.format != format || choice.inputs != spec.inputs)
     return std::nullopt;
   spec.isa = choice.isa;
-  if (spec.op == KernelOp::Linear) {
+  spec.order = choice.order;
+  if (spec.op == KernelOp::Linear)
     spec.rows = choice.rows;
-    spec.order = choice.order;
-  }
   return spec;
 }
 
@@ -33,6 +32,9 @@ std::string whyNot(const KernelSpec &spec, const KernelChoice &choice, const Tar
     return fmt::format("target {} lacks {}", target.name, missing.toString());
   if (target.features.hasAny(choice.slowWith))
     return fmt::format("target {} has {}: {}", target.name, choice.slowWith.toString(), choice.why);
+  if (spec.op == KernelOp::Attention && spec.group < choice.fewestHeads)
+    return fmt::format("{} heads share a kv head, and it is slow for fewer than {}", spec.group,
+                       choice.fewestHeads);
   return whyNotGenerable(spec).value_or("");
 }
 

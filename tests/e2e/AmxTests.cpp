@@ -1,5 +1,7 @@
 // A model compiled for AMX, whole: what the compiler chose, how the runtime loads and runs it. On a
 // machine without AMX its tile instructions are emulated.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,24 +28,27 @@ Arguments bf16Flags(const std::string &target) {
 }
 std::string tinyBf16() { return compiled(tinyModel, bf16Flags("amx")); }
 
-/// The same for AVX-512, its products of bf16 rows set by hand to sum as tiles do.
-std::string tinyBf16InTheOrderOfTiles() {
+/// Of gpt-oss-tiny, its kernels called `from...` set by hand to `to...`.
+std::string tinyWithKernels(Arguments arguments, const std::string &from, const std::string &to) {
   const TempFolder folder;
   const std::string path = folder / "model.mlir";
-  Arguments arguments = bf16Flags("avx512");
   arguments.insert(arguments.begin(), {"compile", tinyModel});
   arguments.insert(arguments.end(), {"-q", "--emit=mlir", "--stop-after=verify-plan", "-o", path});
   const Finished finished = infc(arguments);
   EXPECT_EQ(finished.code, 0) << finished.err;
   const std::vector<uint8_t> bytes = readBytes(path);
   std::string text(bytes.begin(), bytes.end());
-  const std::string pairs = "inf_linear_bf16_bf16_r6", groups = "inf_linear_bf16_bf16_r4_by32";
   size_t count = 0;
-  for (size_t at = 0; (at = text.find(pairs, at)) != std::string::npos; ++count)
-    text.replace(at, pairs.size(), groups);
-  EXPECT_GT(count, 0u) << "no product of bf16 rows";
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; ++count)
+    text.replace(at, from.size(), to);
+  EXPECT_GT(count, 0u) << "no " << from;
   writeBytes(path, text);
   return compiled(path, {});
+}
+
+/// The attention of a model for AMX by the kernel that targets without tiles have.
+std::string tinyWithAttentionInPairs(Arguments flags) {
+  return tinyWithKernels(std::move(flags), "_bf16dots_by32__amx", "_bf16dots__avx512");
 }
 
 } // namespace
@@ -52,7 +57,7 @@ TEST(Amx, aWholeModelGivesTheBitsOfItsVnniTwin) {
   SKIP_UNLESS_RUNS("avx512bf16");
   const std::vector<int32_t> tokens = someTokens(150); // beyond the window; no multiple of a tile
   const AllLogits twin = soloLogits(tinyDefault("avx512vnni", {"--activations=mxint8"}), tokens);
-  const std::string model = tinyDefault("amx");
+  const std::string model = tinyWithAttentionInPairs({"--target=amx"});
   TileEmulation emulation;
   EXPECT_TRUE(sameBits(twin, prefillLogits(*openAmxSession(model, 1), 0, tokens)));
   EXPECT_TRUE(sameBits(twin, prefillLogits(*openAmxSession(model, 2), 0, tokens, 67)));
@@ -71,13 +76,38 @@ TEST(Amx, oneRowAtATimeGivesTheBitsOfAPrompt) {
   EXPECT_TRUE(sameBits(whole, prefillLogits(*openAmxSession(model, 2), 0, tokens, 1)));
 }
 
+double rootMeanSquare(const AllLogits &a, const AllLogits &b) {
+  double squares = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    squares += (double(a[i]) - b[i]) * (double(a[i]) - b[i]);
+  return std::sqrt(squares / double(a.size()));
+}
+
+/// Of attention too tiles sum in an order of their own: other bits, no worse ones.
+TEST(Amx, attentionOnTilesIsAsNearToExactLogitsAsThatInPairs) {
+  SKIP_UNLESS_RUNS("avx512bf16");
+  const std::vector<int32_t> tokens = someTokens(150);
+  const AllLogits exact = soloLogits(tinyExact("avx512"), tokens);
+  const TileEmulation emulation;
+  const AllLogits tiles = prefillLogits(*openAmxSession(tinyDefault("amx"), 2), 0, tokens);
+  const AllLogits pairs =
+      prefillLogits(*openAmxSession(tinyWithAttentionInPairs({"--target=amx"}), 2), 0, tokens);
+  EXPECT_FALSE(sameBits(tiles, pairs));
+  EXPECT_LT(rootMeanSquare(tiles, exact), 1.2 * rootMeanSquare(pairs, exact));
+  EXPECT_GT(rootMeanSquare(pairs, exact), 0);
+  std::cerr << rootMeanSquare(tiles, exact) << " " << rootMeanSquare(pairs, exact) << "\n";
+}
+
 /// Of bf16 rows tiles sum in an order of their own, which no target without them takes by itself.
 TEST(Amx, bf16RowsGiveTheBitsOfATwinToldToSumAsTilesDo) {
   SKIP_UNLESS_RUNS("avx512bf16");
   const std::vector<int32_t> tokens = someTokens(150);
-  const AllLogits twin = soloLogits(tinyBf16InTheOrderOfTiles(), tokens);
+  const AllLogits twin = soloLogits(tinyWithKernels(bf16Flags("avx512"), "inf_linear_bf16_bf16_r6",
+                                                    "inf_linear_bf16_bf16_r4_by32"),
+                                    tokens);
+  const std::string model = tinyWithAttentionInPairs(bf16Flags("amx"));
   const TileEmulation emulation;
-  EXPECT_TRUE(sameBits(twin, prefillLogits(*openAmxSession(tinyBf16(), 2), 0, tokens)));
+  EXPECT_TRUE(sameBits(twin, prefillLogits(*openAmxSession(model, 2), 0, tokens)));
   EXPECT_FALSE(sameBits(twin, soloLogits(compiled(tinyModel, bf16Flags("avx512")), tokens)))
       << "the two orders give the same bits: one of them is not what it says";
 }

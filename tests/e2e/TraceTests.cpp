@@ -245,12 +245,46 @@ TEST(Explain, saysWhichRowsWereRejectedAndWhichRuleDecided) {
 }
 
 TEST(Explain, saysThatAnInstructionIsSlowHere) {
-  const Finished finished = infc({"explain", tinyDefault("amx", {})});
+  // Heads that are no multiple of 32 dimensions have no kernel on tiles.
+  const TempFolder folder;
+  const std::string model = folder / "model.json";
+  writeBytes(model, R"({
+    "format": "inf-model", "version": 1, "name": "narrow", "architecture": "llama",
+    "vocabulary": 64, "hidden": 64, "max_context": 64, "norm_eps": 1e-5, "tied_embeddings": true,
+    "ropes": {"plain": {"type": "default", "theta": 10000}},
+    "blocks": {"full": {
+      "attention": {"heads": 4, "kv_heads": 1, "head_dim": 16, "rope": "plain"},
+      "mlp": {"intermediate": 96}}},
+    "layers": {"repeat": 1, "pattern": ["full"]},
+    "stored": "f32",
+    "tensors": {
+      "embedding.weight": "e",
+      "layers.{layer}.attention.norm.weight": "an",
+      "layers.{layer}.attention.q.weight": "q",
+      "layers.{layer}.attention.k.weight": "k",
+      "layers.{layer}.attention.v.weight": "v",
+      "layers.{layer}.attention.o.weight": "o",
+      "layers.{layer}.mlp.norm.weight": "mn",
+      "layers.{layer}.mlp.gate_up.weight": ["g", "u"],
+      "layers.{layer}.mlp.down.weight": "d",
+      "final_norm.weight": "n"},
+    "eos_tokens": [2]})");
+  const Finished finished =
+      infc({"explain", compiled(model, {"--target=amx", "--weights=random:1", "--no-tokenizer"})});
   ASSERT_EQ(finished.code, 0) << finished.err;
   for (const char *part :
-       {"inf_attention_bf16_d64_g4_b64_sinks_bf16dots__avx512\n",
+       {"inf_attention_bf16_d16_g4_b64_bf16dots__avx512\n",
+        "amx         no: head_dim is 16, expected a multiple of 32",
         "avx512bf16  no: target amx has amx_tile: one row's heads",
         "avx512      taken: one row's heads that share a kv head, pairs taken apart"})
+    EXPECT_THAT(finished.out, HasSubstr(part));
+}
+
+TEST(Explain, saysThatAttentionRunsOnTiles) {
+  const Finished finished = infc({"explain", tinyDefault("amx", {})});
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  for (const char *part : {"inf_attention_bf16_d64_g4_b64_sinks_bf16dots_by32__amx\n",
+                           "amx         taken: one row's heads that share a kv head, on tiles"})
     EXPECT_THAT(finished.out, HasSubstr(part));
 }
 
