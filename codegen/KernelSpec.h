@@ -74,8 +74,8 @@ std::optional<KernelSpec> parseKernelSymbol(std::string_view symbol);
 /// on AMX; bf16: 6 on AVX-512, 4 on AVX2, by groups 4 on AVX-512, 16 on AMX); q8 rows with dense
 /// weights; bf16 rows with others than bf16; an order that the isa can't sum in; f32 rows or f32
 /// dots on an isa other than avx2 and avx512; bf16 dots of f32 keys;
-/// vbmi for other weights than mxfp4; head_dim not a multiple of 8 up to 256; group beyond 16;
-/// block tokens not a power of two from 16 to 4096; ...
+/// vbmi for other weights than mxfp4; head_dim not a multiple of 8 up to 256, or of 32 by groups;
+/// group beyond 16; block tokens not a power of two from 16 to 4096, or below 32 by groups; ...
 std::optional<std::string> whyNotGenerable(const KernelSpec &spec);
 /// Exactly the features the kernel's instructions use (a test disassembles and compares).
 FeatureSet kernelFeatures(const KernelSpec &spec);

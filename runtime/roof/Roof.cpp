@@ -30,11 +30,17 @@ Roof::Roof(ThreadPool &threadPool, const ByteSpans &payload)
     : pool(threadPool), loops(dotLoops(machineFeatures())),
       bandwidth(threadPool, payload, lastLevelCacheBytes().value_or(0), machineFeatures()) {}
 
-double Roof::lastBandwidth() const {
+void RoofRates::joinBetter(const RoofRates &other) {
+  bandwidth = std::max(bandwidth, other.bandwidth);
+  for (size_t kind = 0; kind < dotKinds; ++kind)
+    operations[kind] = std::max(operations[kind], other.operations[kind]);
+}
+
+RoofRates Roof::last() const {
   if (samples.empty())
-    return 0;
-  const auto &rates = samples.back().bandwidth;
-  return *std::max_element(rates.begin(), rates.end());
+    return {};
+  const Sample &sample = samples.back();
+  return {*std::max_element(sample.bandwidth.begin(), sample.bandwidth.end()), sample.operations};
 }
 
 void Roof::sample() {

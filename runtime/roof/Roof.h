@@ -17,6 +17,15 @@ struct Peak {
   double best = 0, now = 0;
 };
 
+/// What the machine gave at one time.
+struct RoofRates {
+  double bandwidth = 0;                         ///< bytes/s, the best of the loops
+  std::array<double, dotKinds> operations = {}; ///< operations/s
+
+  /// Of each the better one.
+  void joinBetter(const RoofRates &other);
+};
+
 struct RoofReport {
   size_t samples = 0;
   Peak bandwidth;                               ///< bytes/s: per sample, the best of the loops
@@ -39,8 +48,8 @@ public:
   Roof(ThreadPool &pool, const ByteSpans &payload);
 
   void sample();
-  /// Bytes/s of the last sample, the best of its loops; 0 before the first.
-  double lastBandwidth() const;
+  /// Of the last sample; zeros before the first.
+  RoofRates last() const;
   RoofReport report() const;
 
 private:

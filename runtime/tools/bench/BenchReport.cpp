@@ -13,11 +13,7 @@ std::optional<double> bandwidthFraction(const BenchRun &run,
 
 std::optional<double> computeFraction(const BenchRun &run, const std::optional<RoofReport> &roof,
                                       DotKind products) {
-  const std::optional<double> rate = run.operationsPerSecond();
-  const double best = roof ? peakOf(*roof, products).best : 0;
-  if (!rate || best <= 0)
-    return std::nullopt;
-  return *rate / best;
+  return roof ? run.operationsFraction(products) : std::nullopt;
 }
 
 double sweepRate(const ThreadResult &result) {

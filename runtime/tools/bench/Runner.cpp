@@ -26,6 +26,17 @@ std::vector<int32_t> randomIds(uint32_t vocabulary) {
 
 double rate(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
 
+/// Of each repeat's amount(i) a second, over what the machine gave then.
+std::optional<double> medianShare(const BenchRun &run, auto amount, auto limit) {
+  std::vector<double> shares;
+  for (size_t i = 0; i < std::min(run.seconds.size(), run.roof.size()); ++i)
+    if (limit(run.roof[i]) > 0)
+      shares.push_back(rate(amount(i), run.seconds[i]) / limit(run.roof[i]));
+  if (shares.empty())
+    return std::nullopt;
+  return median(std::move(shares));
+}
+
 } // namespace
 
 double BenchRun::tokensPerSecond() const {
@@ -39,20 +50,24 @@ double BenchRun::bytesPerSecond() const {
   return median(std::move(rates));
 }
 
-std::optional<double> BenchRun::bandwidthFraction() const {
-  std::vector<double> shares;
-  for (size_t i = 0; i < std::min(seconds.size(), bandwidth.size()); ++i)
-    if (bandwidth[i] > 0)
-      shares.push_back(rate(static_cast<double>(bytes[i]), seconds[i]) / bandwidth[i]);
-  if (shares.empty())
-    return std::nullopt;
-  return median(std::move(shares));
-}
-
 std::optional<double> BenchRun::operationsPerSecond() const {
   if (!macs)
     return std::nullopt;
   return rate(2 * static_cast<double>(*macs), median(seconds));
+}
+
+std::optional<double> BenchRun::bandwidthFraction() const {
+  return medianShare(
+      *this, [&](size_t i) { return static_cast<double>(bytes[i]); },
+      [](const RoofRates &rates) { return rates.bandwidth; });
+}
+
+std::optional<double> BenchRun::operationsFraction(DotKind product) const {
+  if (!macs)
+    return std::nullopt;
+  return medianShare(
+      *this, [&](size_t) { return 2 * static_cast<double>(*macs); },
+      [&](const RoofRates &rates) { return rates.operations[static_cast<size_t>(product)]; });
 }
 
 Runner::Runner(Session &theSession, const BenchOptions &theOptions, Roof *theRoof,
@@ -138,11 +153,11 @@ void Runner::sampleRoof(std::vector<Lane> &lanes) {
     return;
   roof->sample();
   for (Lane &lane : lanes) {
-    std::vector<double> &bandwidth = lane.run.bandwidth;
-    if (!bandwidth.empty())
-      bandwidth.back() = std::max(bandwidth.back(), roof->lastBandwidth());
-    if (bandwidth.size() < options.repeat)
-      bandwidth.push_back(roof->lastBandwidth());
+    std::vector<RoofRates> &around = lane.run.roof;
+    if (!around.empty())
+      around.back().joinBetter(roof->last());
+    if (around.size() < options.repeat)
+      around.push_back(roof->last());
   }
 }
 

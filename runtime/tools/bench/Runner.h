@@ -26,9 +26,9 @@ struct BenchRun {
   uint64_t batch = 1;          ///< sequences decoded together
   std::vector<double> seconds; ///< [repeat]
   std::vector<uint64_t> bytes; ///< [repeat]
-  /// [repeat] bytes/s: the better of the samples before and after it; empty: not sampled. On a
-  /// shared machine the limit of one moment is not that of another.
-  std::vector<double> bandwidth;
+  /// [repeat] the better of the samples before and after it; empty: not sampled. On a shared
+  /// machine the limit of one moment is not that of another.
+  std::vector<RoofRates> roof;
   bool bytesExact = true;       ///< false: an upper bound (ModelWork.h)
   std::optional<uint64_t> macs; ///< of a repeat
   uint64_t hash = 0;            ///< of the last step's logits
@@ -36,9 +36,11 @@ struct BenchRun {
 
   double tokensPerSecond() const; ///< medians over the repeats; all sequences together
   double bytesPerSecond() const;
-  /// Median over the repeats of each one's bytes/s over `bandwidth`; nullopt: not sampled.
-  std::optional<double> bandwidthFraction() const;
   std::optional<double> operationsPerSecond() const; ///< 2 per multiply-accumulate
+  /// Medians over the repeats of each one's rate over that of `roof`; nullopt: not sampled, no such
+  /// loop, or macs are not known.
+  std::optional<double> bandwidthFraction() const;
+  std::optional<double> operationsFraction(DotKind product) const;
 };
 
 /// Tokens are of a fixed seed, so that two runs compute the same. Where several rows choose experts
