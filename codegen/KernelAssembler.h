@@ -38,7 +38,8 @@ inline constexpr std::array<int, 6> calleeSaved = {3, 5, 12, 13, 14, 15};
 /// Our own code buffer, so that Xbyak never maps executable memory: bytes are data to us. A base
 /// class because it has to exist before CodeGenerator is constructed.
 struct CodeBuffer {
-  /// The largest kernel (attention, 16 heads, AVX2) is about 30 KiB; Xbyak reports an overflow.
+  /// The largest kernel (attention, 16 heads of 256, AMX) is about 85 KiB; Xbyak reports an
+  /// overflow.
   static constexpr size_t capacity = 256 * 1024;
   std::vector<uint8_t> storage = std::vector<uint8_t>(capacity);
 };

@@ -20,7 +20,7 @@ namespace inf {
 enum class KernelOp { Linear, Attention };
 /// What a generator writes for: registers (ymm, or zmm from Avx512 on) and the integer dot product;
 /// the exact feature bits follow from the whole spec. Kernels without an integer dot product come
-/// for Avx2 and Avx512 only, those for bf16 rows and bf16 dots for Avx512Bf16 too.
+/// for Avx2 and Avx512 only, those for bf16 rows and bf16 dots for Avx512Bf16 and Amx too.
 ///   Avx2, Avx512         vpmaddubsw and vpmaddwd
 ///   AvxVnni, Avx512Vnni  vpdpbusd
 ///   Avx512Vbmi           vpdpbusd, and codes looked up by vpermb

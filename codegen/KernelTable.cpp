@@ -229,10 +229,10 @@ static std::optional<std::string> whyNotAttentionGroups(const KernelSpec &spec) 
                        kernelIsaName(spec.isa),
                        spec.inputs == InputFormat::BF16 ? "" : " in f32 dots");
   if (spec.headDim % 32 != 0)
-    return fmt::format("head_dim is {}, expected a multiple of 32, the columns of a tile",
+    return fmt::format("head_dim is {}, expected a multiple of 32, the dimensions of a group",
                        spec.headDim);
   if (spec.blockTokens < 32)
-    return fmt::format("a block holds {} tokens, expected at least 32, the keys of a tile",
+    return fmt::format("a block holds {} tokens, expected at least 32, the keys of a group",
                        spec.blockTokens);
   return std::nullopt;
 }
@@ -249,7 +249,7 @@ static std::optional<std::string> whyNotAttention(const KernelSpec &spec) {
     return "tiles sum bf16 dots by 32 dimensions: expected _by32 in the kernel's name";
   if (!isFloatIsa(spec.isa) && !groups && !(pairs && spec.isa == KernelIsa::Avx512Bf16))
     return fmt::format("attention kernels come for avx2 and avx512, those of bf16 dots for "
-                       "avx512bf16 too, not for {}{}",
+                       "avx512bf16 and, by 32, amx too, not for {}{}",
                        kernelIsaName(spec.isa), pairs ? "" : " with f32 dots");
   if (spec.kv != WeightFormat::F32 && spec.kv != WeightFormat::BF16)
     return fmt::format("KV elements are {}, expected f32 or bf16", weightFormatName(spec.kv));

@@ -23,6 +23,10 @@
 // never touches their values but for the other half of a pair, which it clears. Stale keys and
 // values may thus hold anything, NaN included.
 //
+// On AMX tiles (TileProducts.h) keys go in groups of 32 with one m', in an order with bits of its
+// own: whole steps, whole groups, then partial groups, whose values in range are copied between
+// zeros. StepFetch.h says what is fetched there.
+//
 // A head of 24, 40, ... dimensions ends in half a line: eight dimensions, read and written alone,
 // since another head's lie behind them.
 //

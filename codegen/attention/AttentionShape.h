@@ -18,9 +18,9 @@ struct AttentionShape {
   static constexpr unsigned tileKeys = 16;
 
   bool halfLine;                ///< head_dim leaves eight dimensions behind the last whole line
-  std::vector<HeadRange> heads; ///< near-equal sub-groups
+  std::vector<HeadRange> heads; ///< near-equal sub-groups; not on AMX tiles
   unsigned tiles;               ///< of a whole step: 1, 2 or 4, all in one block
-  unsigned valueLines;          ///< 16 dimensions each, with one accumulator a head
+  unsigned valueLines;          ///< 16 dimensions each, with one accumulator a head; likewise
 };
 
 /// Where the state of the heads lies in the frame, in bytes from its aligned start. One float a

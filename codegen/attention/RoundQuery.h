@@ -5,8 +5,8 @@
 
 namespace inf {
 
-/// Leaves in context.q where the rounded q lies, [group][headDim]: pairs of bf16 for vdpbf16ps,
-/// else floats. Denormals are taken for zero, which MXCSR must say already.
+/// Leaves in context.q where the rounded q lies, [group][headDim]: pairs of bf16 for vdpbf16ps and
+/// tiles, else floats. Denormals are taken for zero, which MXCSR must say already.
 void emitRoundQuery(AttentionContext &context);
 
 } // namespace inf

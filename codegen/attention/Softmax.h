@@ -10,9 +10,9 @@
 // One register holds m of all heads, one alpha, in the end one sum (codegen/attention/HeadFold.h):
 // what is done once a tile and head is a comparison, the exp and an FMA.
 //
-// With bf16 dots p is rounded to bf16 and the sums take it so. For vdpbf16ps the p of two tiles are
-// packed to pairs and share a line, that of the first one's z: 16 keys in its lower half, 16 in its
-// upper one.
+// With bf16 dots p is rounded to bf16 and the sums take it so. For vdpbf16ps and AMX tiles the p of
+// two tiles are packed to pairs and share a line, that of the first one's z: 16 keys in its lower
+// half, 16 in its upper one.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,7 @@
 #include "codegen/attention/StepFetch.h"
 
+#include <algorithm>
+
 #include "codegen/attention/NextBlock.h"
 
 namespace inf {
@@ -14,7 +16,8 @@ void StepFetch::emit(unsigned firstQuarter, unsigned endQuarter, unsigned index,
   constexpr unsigned firstLevelBytes = 16 * 1024; // a third of it
   KernelAssembler &a = context.a;
   const Gpr toNext = a.takeGeneral("to the next block");
-  const unsigned pages = 2 * pagesOfEach(), slots = pages * (pageBytes / lineBytes);
+  const unsigned pages = 2 * pagesOfEach(),
+                 slots = pages * (std::min(bytes, pageBytes) / lineBytes);
   const auto slotAt = [&](unsigned part) {
     return slots * (firstQuarter * count + (endQuarter - firstQuarter) * part) / (quarters * count);
   };

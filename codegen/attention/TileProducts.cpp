@@ -86,9 +86,8 @@ void TileProducts::wholeValues(unsigned tiles, StepFetch &fetch) {
   const std::vector<Pass> all = passes();
   const Strides strides = takeStrides();
   for (size_t pass = 0; pass < all.size(); ++pass) {
-    loadSums(all[pass], strides);
     for (unsigned group = 0; group < groups; ++group) {
-      scaleByAlpha(all[pass], group, strides);
+      bringSums(all[pass], group, strides);
       multiply(all[pass], group, strides, context.values + group * groupBytes());
       fetch.besideValues(static_cast<unsigned>(pass) * groups + group,
                          static_cast<unsigned>(all.size()) * groups);
@@ -103,8 +102,7 @@ void TileProducts::partialValues(StepFetch &fetch) {
   fetch.besideValues(0, 1);
   const Strides strides = takeStrides();
   for (Pass pass : passes()) {
-    loadSums(pass, strides);
-    scaleByAlpha(pass, 0, strides);
+    bringSums(pass, 0, strides);
     multiply(pass, 0, strides, context.frame + context.layout.groupValues);
     storeSums(pass, strides);
   }
@@ -122,8 +120,8 @@ void TileProducts::multiply(Pass pass, unsigned group, const Strides &strides,
   }
 }
 
-/// Where an alpha is not 1, by way of memory.
-void TileProducts::scaleByAlpha(Pass pass, unsigned group, const Strides &strides) {
+/// Scaled where an alpha is not 1, in memory, where the first group's are anyway.
+void TileProducts::bringSums(Pass pass, unsigned group, const Strides &strides) {
   constexpr uint8_t notEqual = 4; // true for NaN
   const unsigned alphas = context.layout.alpha + group * context.groupTiles() * lineBytes;
   Xbyak::Label unchanged;
@@ -139,7 +137,8 @@ void TileProducts::scaleByAlpha(Pass pass, unsigned group, const Strides &stride
     a.kortestw(others, others);
     a.jz(unchanged, Xbyak::CodeGenerator::T_NEAR);
   }
-  storeSums(pass, strides);
+  if (group != 0)
+    storeSums(pass, strides);
   const Lanes16 alpha = lanes.take("alpha"), acc = lanes.take("acc");
   for (unsigned head = 0; head < context.spec.group; ++head) {
     lanes.broadcast(alpha,
@@ -150,8 +149,13 @@ void TileProducts::scaleByAlpha(Pass pass, unsigned group, const Strides &stride
       lanes.store(accAt(pass, line, head), acc);
     }
   }
-  loadSums(pass, strides);
-  a.L(unchanged);
+  if (group != 0) {
+    loadSums(pass, strides);
+    a.L(unchanged);
+  } else {
+    a.L(unchanged);
+    loadSums(pass, strides);
+  }
 }
 
 void TileProducts::loadSums(Pass pass, const Strides &strides) {

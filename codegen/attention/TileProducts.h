@@ -57,7 +57,8 @@ private:
   void scale(unsigned tiles);
   /// acc += p of the group * its values, the first of which is at `values`.
   void multiply(Pass pass, unsigned group, const Strides &strides, const Address &values);
-  void scaleByAlpha(Pass pass, unsigned group, const Strides &strides);
+  /// acc * alpha of the group into tiles, where those of the group before may be already.
+  void bringSums(Pass pass, unsigned group, const Strides &strides);
   void loadSums(Pass pass, const Strides &strides);
   void storeSums(Pass pass, const Strides &strides);
   void copyValues();

@@ -281,7 +281,8 @@ def Inf_AttentionOp : Inf_Op<"attention", [MemoryEffects<[MemRead]>,
     denominator gains exp(sinks[i]) and no value is added.
     `dots` says in what q K^T and the sum over V are multiplied: f32, which is also what none says,
     or bf16. Then q is rounded to bf16, and so is exp(z - m) of each key, m being the highest of
-    the row's scaled scores z in the key's chunk of 1024 positions, up to the end of its tile of 16;
+    the row's scaled scores z in the key's chunk of 1024 positions, up to the end of its tile of 16
+    (of 32, by a kernel that sums by groups);
     the denominator takes it rounded too.
     (C1) q has heads * head_dim features and so has the result; (C2) heads % kv_heads == 0;
     (C3) sinks is a vector of heads; (C4) kv_heads and head_dim are the group's; (C5) a q8 result has

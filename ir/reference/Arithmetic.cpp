@@ -23,7 +23,8 @@ float activate(ActivationAttr activation, float gate, float up) {
 }
 
 /// Logits of keys `first` on to exp(logit - highest), rounded where they are relative to the
-/// highest logit of their chunk up to the end of their tile.
+/// highest logit of their chunk up to the end of their tile. Kernels that sum by groups have tiles
+/// of 32: another power of two to round at, here and there.
 void roundWeights(std::vector<float> &logits, int64_t first, float highest) {
   constexpr int64_t tileKeys = 16, chunkKeys = 1024;
   float running = -INFINITY;

@@ -217,6 +217,15 @@ protected:
       GTEST_SKIP() << "this machine lacks " << missing.toString();
   }
 
+  void TearDown() override {
+    if (IsSkipped() || GetParam().isa != KernelIsa::Amx)
+      return;
+    EXPECT_FALSE(emulation.isConfigured()) << "tiles stay configured behind the kernel";
+    if (!machineRuns(KernelIsa::Amx)) {
+      EXPECT_GT(emulation.executed(), 0u) << "no tiles were used";
+    }
+  }
+
   /// On tiles of the next multiple of 32 dimensions, and of blocks of at least 32 tokens.
   static KernelSpec specOf(unsigned headDim, unsigned group, unsigned blockTokens = 64) {
     const bool groups = GetParam().order == Bf16Order::Groups;
@@ -231,7 +240,7 @@ protected:
 };
 
 TEST_P(AttentionKernel, EveryHeadDimAndGroupGivesTheStatedBits) {
-  for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 248, 256})
+  for (unsigned headDim : {8, 16, 24, 32, 40, 64, 72, 80, 96, 104, 128, 160, 224, 248, 256})
     for (unsigned group : {1, 2, 4, 5, 8}) {
       AttentionProblem problem(specOf(headDim, group));
       ExecutableKernel kernel(problem.spec);
@@ -246,13 +255,16 @@ TEST_P(AttentionKernel, GroupsThatDoNotDivideEvenlyIntoSubGroupsWorkUpToSixteen)
       ExecutableKernel kernel(problem.spec);
       checkAgainstReferences(problem, kernel, {7, 70});
     }
+  AttentionProblem largest(specOf(256, 16));
+  ExecutableKernel kernel(largest.spec);
+  checkAgainstReferences(largest, kernel, {7, 130});
 }
 
 TEST_P(AttentionKernel, EveryKeyRangeWorksForEveryKvFormatAndBlockSize) {
   for (unsigned headDim : {8, 24, 48})
-    for (unsigned blockTokens : {16, 32, 64}) {
+    for (unsigned blockTokens : {16, 32, 64, 128, 256}) {
       const KernelSpec spec = specOf(headDim, 3, blockTokens);
-      AttentionProblem problem(spec);
+      AttentionProblem problem(spec, (fewPositions + blockTokens - 1) / blockTokens * blockTokens);
       ExecutableKernel kernel(spec);
       for (KeyRange range : keyRanges)
         checkAgainstReferences(problem, kernel, range);
@@ -361,6 +373,7 @@ TEST_P(AttentionKernel, StepsThatRaiseNoMaximumGiveTheStatedBits) {
 }
 
 TEST_P(AttentionKernel, ReadsNothingBehindTheQueryTheBlockTableAndTheCache) {
+  constexpr KeyRange firstBlock[] = {{0, 63}, {0, 40}, {33, 63}};
   for (unsigned headDim : {8, 16, 24, 40, 48, 64, 80})
     for (unsigned group : {1, 3, 8}) {
       const KernelSpec spec = specOf(headDim, group);
@@ -371,7 +384,9 @@ TEST_P(AttentionKernel, ReadsNothingBehindTheQueryTheBlockTableAndTheCache) {
           std::vector<uint8_t>(query, query + problem.q.size() * sizeof(float)));
       problem.args.q = reinterpret_cast<const float *>(guardedQuery.data());
       // The first block of positions lies last, so its values end the cache but for 64 bytes.
-      const std::vector<float> out = problem.run(kernel, {0, 63});
+      std::vector<std::vector<float>> out;
+      for (KeyRange range : firstBlock)
+        out.push_back(problem.run(kernel, range));
       const auto *table = reinterpret_cast<const uint8_t *>(problem.args.blockTable);
       const GuardedBytes guardedTable(std::vector<uint8_t>(table, table + sizeof(int32_t)));
       const uint8_t *cache = problem.args.kvBase;
@@ -379,7 +394,8 @@ TEST_P(AttentionKernel, ReadsNothingBehindTheQueryTheBlockTableAndTheCache) {
           cache, cache + problem.positions / spec.blockTokens * problem.args.blockBytes - 64));
       problem.args.blockTable = reinterpret_cast<const int32_t *>(guardedTable.data());
       problem.args.kvBase = guardedCache.data();
-      EXPECT_THAT(bitsOf(problem.run(kernel, {0, 63})), ElementsAreArray(bitsOf(out)));
+      for (size_t i = 0; i < out.size(); ++i)
+        EXPECT_THAT(bitsOf(problem.run(kernel, firstBlock[i])), ElementsAreArray(bitsOf(out[i])));
     }
 }
 

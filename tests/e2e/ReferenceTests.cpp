@@ -67,8 +67,8 @@ void expectContextsMatch(const Contexts &contexts, const std::string &target, co
 /// A description with random weights, compiled from its model.json.
 void expectRandomModelMatches(const ModelDesc &desc, const char *target,
                               const std::string &quant = "none", const std::string &rows = "f32",
-                              double tolerance = referenceLogits) {
-  SCOPED_TRACE(desc.name + " " + quant + " " + rows);
+                              double tolerance = referenceLogits, const std::string &kv = "f32") {
+  SCOPED_TRACE(desc.name + " " + quant + " " + rows + " " + kv);
   constexpr uint64_t seed = 7;
   const TempFolder folder;
   writeBytes(folder / "model.json", writeModelJson(desc, folder.path.string()));
@@ -81,13 +81,14 @@ void expectRandomModelMatches(const ModelDesc &desc, const char *target,
   ReferenceOptions options;
   options.quant = quant;
   options.activations = rows;
+  options.kvElement = kv;
   ReferenceModel rounded = ReferenceModel::random(desc, seed, options);
   rounded.runTo("quantize-activations");
   const auto reference = rounded.run(ids, all);
   const TileEmulation emulation; // of the target amx
   const AllLogits logits =
       prefillLogits(*openAmxSession(compiled(folder / "model.json",
-                                             {std::string("--target=") + target, "--kv=f32",
+                                             {std::string("--target=") + target, "--kv=" + kv,
                                               "--quant=" + quant, "--activations=" + rows,
                                               "--weights=random:" + std::to_string(seed)}),
                                     2, uint32_t(desc.maxContext)),
@@ -153,6 +154,17 @@ TEST_P(Reference, weightsInBf16ReadByBf16) { expectBf16ModelsMatch(GetParam()); 
 TEST(AmxReference, weightsInBf16ReadByBf16) {
   SKIP_UNLESS_RUNS("avx512bf16");
   expectBf16ModelsMatch("amx");
+}
+
+/// Heads as tiles take them: whole groups of 32 dimensions, and enough that share a kv head.
+TEST(AmxReference, attentionInBf16) {
+  SKIP_UNLESS_RUNS("avx512bf16");
+  ModelDesc desc = denseModel();
+  desc.name += "_tiles";
+  for (auto &[name, block] : desc.blocks)
+    block.attention.heads = 8, block.attention.headDim = 32;
+  for (const char *target : {"avx512bf16", "amx"}) // the first by pairs: as far away
+    expectRandomModelMatches(desc, target, "bf16", "bf16", bf16Logits, "bf16");
 }
 
 // Around the window of 128, inside it and far beyond, around yarn's original context of 4,096, and

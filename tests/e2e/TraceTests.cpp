@@ -244,16 +244,17 @@ TEST(Explain, saysWhichRowsWereRejectedAndWhichRuleDecided) {
   EXPECT_THAT(finished.out, Not(HasSubstr("set in the IR"))) << "nothing was, merged weights too";
 }
 
-TEST(Explain, saysThatAnInstructionIsSlowHere) {
-  // Heads that are no multiple of 32 dimensions have no kernel on tiles.
+/// What explain says of a model for AMX whose attention is `shape`.
+std::string explainedOnAmx(const std::string &shape) {
   const TempFolder folder;
   const std::string model = folder / "model.json";
   writeBytes(model, R"({
-    "format": "inf-model", "version": 1, "name": "narrow", "architecture": "llama",
+    "format": "inf-model", "version": 1, "name": "small", "architecture": "llama",
     "vocabulary": 64, "hidden": 64, "max_context": 64, "norm_eps": 1e-5, "tied_embeddings": true,
     "ropes": {"plain": {"type": "default", "theta": 10000}},
     "blocks": {"full": {
-      "attention": {"heads": 4, "kv_heads": 1, "head_dim": 16, "rope": "plain"},
+      "attention": {)" + shape +
+                        R"(, "rope": "plain"},
       "mlp": {"intermediate": 96}}},
     "layers": {"repeat": 1, "pattern": ["full"]},
     "stored": "f32",
@@ -271,13 +272,27 @@ TEST(Explain, saysThatAnInstructionIsSlowHere) {
     "eos_tokens": [2]})");
   const Finished finished =
       infc({"explain", compiled(model, {"--target=amx", "--weights=random:1", "--no-tokenizer"})});
-  ASSERT_EQ(finished.code, 0) << finished.err;
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  return finished.out;
+}
+
+TEST(Explain, saysThatAnInstructionIsSlowHere) {
+  // Heads that are no multiple of 32 dimensions have no kernel on tiles.
+  const std::string out = explainedOnAmx(R"("heads": 4, "kv_heads": 1, "head_dim": 16)");
   for (const char *part :
        {"inf_attention_bf16_d16_g4_b64_bf16dots__avx512\n",
         "amx         no: head_dim is 16, expected a multiple of 32",
         "avx512bf16  no: target amx has amx_tile: one row's heads",
         "avx512      taken: one row's heads that share a kv head, pairs taken apart"})
-    EXPECT_THAT(finished.out, HasSubstr(part));
+    EXPECT_THAT(out, HasSubstr(part));
+}
+
+TEST(Explain, saysThatTooFewHeadsShareAKvHeadForTiles) {
+  const std::string out = explainedOnAmx(R"("heads": 4, "kv_heads": 2, "head_dim": 32)");
+  for (const char *part :
+       {"inf_attention_bf16_d32_g2_b64_bf16dots__avx512\n",
+        "amx         no: 2 heads share a kv head, and it is slow for fewer than 4"})
+    EXPECT_THAT(out, HasSubstr(part));
 }
 
 TEST(Explain, saysThatAttentionRunsOnTiles) {

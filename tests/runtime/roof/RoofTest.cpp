@@ -46,18 +46,31 @@ TEST(Roof, theBestSampleIsTheRoofAndTheMedianIsNow) {
   ThreadPool pool(1);
   Roof roof(pool, {});
   EXPECT_EQ(roof.report().bandwidth.best, 0) << "nothing sampled yet";
-  for (int i = 0; i < 3; ++i)
+  EXPECT_EQ(roof.last().bandwidth, 0);
+  RoofRates best;
+  for (int i = 0; i < 3; ++i) {
     roof.sample();
+    best.joinBetter(roof.last());
+  }
   const RoofReport report = roof.report();
   EXPECT_EQ(report.samples, 3u);
+  EXPECT_EQ(best.bandwidth, report.bandwidth.best);
   EXPECT_GT(report.bandwidth.now, 0);
   EXPECT_GE(report.bandwidth.best, report.bandwidth.now);
   EXPECT_EQ(report.bandwidth.best, *std::max_element(report.byLoop.begin(), report.byLoop.end()));
   for (DotKind kind : {DotKind::Int8, DotKind::Bf16, DotKind::F32}) {
     const Peak &peak = peakOf(report, kind);
     EXPECT_GE(peak.best, peak.now) << dotKindName(kind);
+    EXPECT_EQ(best.operations[static_cast<size_t>(kind)], peak.best) << dotKindName(kind);
     EXPECT_EQ(peak.best > 0, dotLoop(kind, usable()).run != nullptr) << dotKindName(kind);
   }
+}
+
+TEST(RoofRates, ofTwoTheBetterOfEachIsKept) {
+  RoofRates rates = {3, {1, 5, 2}};
+  rates.joinBetter({2, {4, 4, 4}});
+  EXPECT_EQ(rates.bandwidth, 3);
+  EXPECT_EQ(rates.operations, (std::array<double, dotKinds>{4, 5, 4}));
 }
 
 TEST(Roof, theMedianOfAnEvenCountIsTheMeanOfTheTwoInTheMiddle) {
