@@ -105,12 +105,13 @@ std::string benchText(const BenchReport &report) {
     text += sweepLines(report);
   for (const StageTable &table : report.stages)
     text += stageLines(table);
-  return text +
-         fmt::format("\nthreads {} ({})\n{}medians of {}; TOP/s counts matrices, not attention, "
-                     "against {}; peak memory {}\n",
-                     result.plan.threads, result.plan.reason,
-                     report.sameText ? "sequences of a batch hold one text; " : "", report.repeat,
-                     dotKindName(report.products), report.peakMemory);
+  return text + fmt::format("\nthreads {} ({})\n{}medians of {}; {}TOP/s counts matrices, not "
+                            "attention, against {}; peak memory {}\n",
+                            result.plan.threads, result.plan.reason,
+                            report.sameText ? "sequences of a batch hold one text; " : "",
+                            report.repeat,
+                            result.roof ? "shares of the better roof sample around each run; " : "",
+                            dotKindName(report.products), report.peakMemory);
 }
 
 } // namespace inf

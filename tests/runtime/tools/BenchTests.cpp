@@ -81,9 +81,13 @@ TEST_F(BenchCommand, theRoofOfTheSameRunGivesEverySpeedAShare) {
   EXPECT_GT(roof["int8_top_s"].get<double>(), 0);
   EXPECT_GT(roof["f32_tflop_s"].get<double>(), 0);
   EXPECT_EQ(roof["bf16_tflop_s"].get<double>() > 0, roof["bf16_loop"] != "none");
-  for (const Json &run : result["runs"])
+  const std::string products = result["compute_roof"];
+  const double mostTop = roof[products + (products == "int8" ? "_top_s" : "_tflop_s")];
+  for (const Json &run : result["runs"]) {
     // Each run is held against the samples around it, and none of them is above the best.
     EXPECT_GE(run["bandwidth_fraction"].get<double>(), run["gb_s"].get<double>() / best - 1e-9);
+    EXPECT_GE(run["compute_fraction"].get<double>(), run["top_s"].get<double>() / mostTop - 1e-9);
+  }
 }
 
 TEST_F(BenchCommand, integerKernelsAreHeldAgainstTheIntegerPeak) {
@@ -140,9 +144,11 @@ TEST_F(BenchCommand, theSweepTriesEveryCountAndNamesTheKnee) {
 TEST_F(BenchCommand, textNamesUnitsTheRoofAndTheReasonForTheThreads) {
   const Finished result = bench({"-p", "10", "-n", "0", "-r", "1"});
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("tok/s"), HasSubstr("GB/s"), HasSubstr("of roof"), HasSubstr("TOP/s"),
-                    HasSubstr("threads"), HasSubstr("fit into the cache")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("tok/s"), HasSubstr("GB/s"), HasSubstr("of roof"),
+                                HasSubstr("TOP/s"), HasSubstr("threads"),
+                                HasSubstr("fit into the cache"), HasSubstr("around each run")));
+  EXPECT_THAT(bench({"-p", "10", "-n", "0", "-r", "1", "--no-roof"}).out,
+              Not(HasSubstr("around each run")));
 }
 
 TEST_F(BenchCommand, moreThanTheContextExitsSix) {
