@@ -1,5 +1,6 @@
 #include "bench/kernels/Machine.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -47,7 +48,8 @@ Machine::Machine(unsigned threads)
 
 RoofSample Machine::sampleRoof() {
   RoofSample sample;
-  sample.bandwidth = bandwidth.measure(ReadKind::Anonymous);
+  sample.bandwidth =
+      std::max(bandwidth.measure(ReadKind::Anonymous), bandwidth.measure(ReadKind::AnonymousPages));
   for (size_t kind = 0; kind < dotKinds; ++kind)
     sample.operations[kind] = measureDotPeak(pool, loops[kind]);
   return sample;

@@ -27,7 +27,10 @@
 // General registers: 7 by role, R rows, the offset of blocks, the stride: 15 with R = 6.
 #include "codegen/DotEmitter.h"
 #include "codegen/linear/ExactScales.h"
+#include "codegen/linear/PageFetch.h"
 #include "codegen/linear/Reduction.h"
+
+#include <optional>
 
 namespace inf {
 namespace {
@@ -38,10 +41,9 @@ namespace {
 /// 1.5 and 1.7 times as fast; into the first level, at any distance, 1.0, 1.25 and 1.4 times. One
 /// row reads as fast as memory goes there without it, and a little slower with it. Not so on
 /// Emerald Rapids, where what waits for a line fills the scheduler before enough lines are on their
-/// way: one row reads 0.55 of what a plain loop does without, 0.83 with it (into the first level,
-/// half as far ahead, the same; 2 KB ahead 0.7). Kernels for AMX run there alone.
+/// way: one row reads 0.55 of what a plain loop does without, 0.83 with it, and more by pages
+/// (PageFetch.h). Kernels for AMX run there alone.
 constexpr int prefetchBytes = 8704;
-constexpr unsigned fewestRowsToPrefetch(KernelIsa isa) { return isa == KernelIsa::Amx ? 1 : 2; }
 
 class IntegerReduction final : public Reduction {
 public:
@@ -63,8 +65,11 @@ public:
     Tiles totals = context.takeTiles("total", rows, panels);
     dots->prepare(panels);
     pointAtBlocks(rows);
+    pages.reset();
     if (panels > 1)
       pointBehindGroup(panels);
+    else if (fetchesByPages(rows))
+      pages.emplace(context.a, context.temp, context.x[rows]).begin(context.cursor);
     if (panels > 1 && context.mayScaleExactly())
       blocksOfEitherScaling(totals);
     else
@@ -120,9 +125,16 @@ private:
     context.a.add(context.blockOffset(), sizeof(Q8Block));
   }
 
+  /// Where a tile leaves a register of x free.
+  bool fetchesByPages(unsigned rows) const {
+    return context.spec.isa == KernelIsa::Amx && rows < context.tiling.fewestRows;
+  }
+
   void prefetch(const Tiles &totals) {
+    if (pages)
+      return pages->step(blockBytes);
     const auto panels = static_cast<int>(totals.size());
-    if (panels == 1 && totals[0].size() < fewestRowsToPrefetch(context.spec.isa))
+    if (panels == 1 && totals[0].size() == 1) // see above
       return;
     for (int line = 0; line < panels * blockBytes; line += 64)
       context.a.prefetcht1(panels == 1 ? context.a.ptr[context.cursor + prefetchBytes + line]
@@ -227,6 +239,7 @@ private:
   const int blockBytes = static_cast<int>(weightBytes(format, panelRows *blockColumns));
   std::unique_ptr<DotEmitter> dots;
   ExactScales exactScales;
+  std::optional<PageFetch> pages; ///< of the tile that is being reduced
 };
 
 } // namespace

@@ -1,7 +1,6 @@
 #include "runtime/roof/Bandwidth.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/roof/ReadLoop.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -101,7 +100,7 @@ Bandwidth::Bandwidth(ThreadPool &threadPool, const ByteSpans &payload, uint64_t 
           std::memset(const_cast<uint8_t *>(slice.data()), 0x5a, slice.size());
       },
       anonymous.get());
-  Reading once = {*mapped, chooseReadLoop(features, false), 1};
+  Reading once = {*mapped, chooseReadLoop(features, ReadOrder::Lines), 1};
   pool.run(&readOnThread, &once);
 }
 
@@ -116,10 +115,10 @@ void Bandwidth::readOnThread(void *arg, unsigned thread) {
   asm volatile("" : : "r"(sum)); // used, as far as the compiler knows
 }
 
-double Bandwidth::measure(const Slices &slices, bool prefetch) {
+double Bandwidth::measure(const Slices &slices, ReadOrder order) {
   if (slices.bytes < pool.size() * (uint64_t(64) << 10))
     return 0;
-  Reading reading = {slices, chooseReadLoop(features, prefetch),
+  Reading reading = {slices, chooseReadLoop(features, order),
                      std::max<uint64_t>(1, bytesPerCall / slices.bytes)};
   const Clock::time_point start = Clock::now();
   uint64_t bytes = 0;
@@ -133,8 +132,19 @@ double Bandwidth::measure(const Slices &slices, bool prefetch) {
 }
 
 double Bandwidth::measure(ReadKind kind) {
-  return measure(kind == ReadKind::Anonymous ? *anonymous : *mapped,
-                 kind == ReadKind::MappedPrefetch);
+  switch (kind) {
+  case ReadKind::Anonymous:
+    return measure(*anonymous, ReadOrder::Lines);
+  case ReadKind::AnonymousPages:
+    return measure(*anonymous, ReadOrder::Pages);
+  case ReadKind::Mapped:
+    return measure(*mapped, ReadOrder::Lines);
+  case ReadKind::MappedPrefetch:
+    return measure(*mapped, ReadOrder::LinesPrefetched);
+  case ReadKind::MappedPages:
+    return measure(*mapped, ReadOrder::Pages);
+  }
+  fail(ErrorCode::Internal, "no way of reading number {}", static_cast<unsigned>(kind));
 }
 
 uint64_t Bandwidth::anonymousBytes() const { return anonymous->bytes; }

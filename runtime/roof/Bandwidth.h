@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/cpu/Features.h"
+#include "runtime/roof/ReadLoop.h"
 #include "runtime/threads/ThreadPool.h"
 
 #include <array>
@@ -16,13 +17,15 @@
 namespace inf {
 
 enum class ReadKind : unsigned {
-  Anonymous,     ///< memory of our own, in huge pages where the system gives them
-  Mapped,        ///< the payload itself, as the model reads it
-  MappedPrefetch ///< the same with software prefetch
+  Anonymous,      ///< memory of our own, in huge pages where the system gives them
+  AnonymousPages, ///< the same, eight pages side by side
+  Mapped,         ///< the payload itself, as the model reads it
+  MappedPrefetch, ///< the same with software prefetch
+  MappedPages     ///< the same, eight pages side by side
 };
-inline constexpr size_t readKinds = 3;
-inline constexpr std::array<std::string_view, readKinds> readKindNames = {"anonymous", "mapped",
-                                                                          "mapped_prefetch"};
+inline constexpr size_t readKinds = 5;
+inline constexpr std::array<std::string_view, readKinds> readKindNames = {
+    "anonymous", "anonymous_pages", "mapped", "mapped_prefetch", "mapped_pages"};
 
 using ByteSpans = std::vector<std::span<const uint8_t>>;
 
@@ -50,7 +53,7 @@ private:
   struct Slices; ///< who reads what
   struct Reading;
 
-  double measure(const Slices &slices, bool prefetch);
+  double measure(const Slices &slices, ReadOrder order);
   static void readOnThread(void *reading, unsigned thread);
 
   ThreadPool &pool;

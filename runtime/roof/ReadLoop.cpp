@@ -14,12 +14,16 @@ using Words64 = uint64_t __attribute__((vector_size(64), may_alias));
 // Latency times bandwidth of one core is about 100 ns * 20 GB/s = 2 KiB; a whole page ahead covers
 // that and also takes the step into the next page, where hardware prefetchers start anew.
 constexpr uintptr_t ahead = 4096;
+constexpr size_t lineBytes = 64;
+// Side by side. On Emerald Rapids two read 1.1, four 1.2, eight and sixteen 1.25 times as fast as
+// one after the other.
+constexpr size_t pages = 8, pageBytes = 4096, windowBytes = pages * pageBytes;
+static_assert(readLoopBytes == pages * lineBytes); // a line of each page is one turn of a loop
 
-template <bool prefetch> [[gnu::always_inline]] inline void prefetchFrom(const uint8_t *at) {
-  if constexpr (prefetch)
-    for (size_t line = 0; line < readLoopBytes; line += 64)
-      __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(at) + ahead +
-                                                        line)); // never faults, even behind the end
+[[gnu::always_inline]] inline void prefetchFrom(const uint8_t *at) {
+  for (size_t line = 0; line < readLoopBytes; line += lineBytes)
+    __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(at) + ahead +
+                                                      line)); // never faults, even behind the end
 }
 
 template <typename Words> [[gnu::always_inline]] inline uint64_t fold(const Words &words) {
@@ -31,64 +35,102 @@ template <typename Words> [[gnu::always_inline]] inline uint64_t fold(const Word
   return all;
 }
 
+/// The turns of a loop: eight lines each, `distance` apart from `at` on.
+template <ReadOrder order> class Turns {
+public:
+  [[gnu::always_inline]] Turns(const uint8_t *begin, size_t bytes)
+      : at(begin), end(begin + bytes),
+        windowsEnd(order == ReadOrder::Pages ? begin + bytes / windowBytes * windowBytes : begin),
+        pageEnd(begin + pageBytes) {}
+
+  [[gnu::always_inline]] bool more() const { return at != end; }
+  [[gnu::always_inline]] size_t distance() const { return inWindow() ? pageBytes : lineBytes; }
+  [[gnu::always_inline]] void next() {
+    if (!inWindow()) {
+      at += readLoopBytes;
+      return;
+    }
+    at += lineBytes;
+    if (at == pageEnd) {
+      at += windowBytes - pageBytes;
+      pageEnd += windowBytes;
+    }
+  }
+
+  const uint8_t *at;
+
+private:
+  [[gnu::always_inline]] bool inWindow() const {
+    return order == ReadOrder::Pages && at < windowsEnd;
+  }
+  const uint8_t *const end, *const windowsEnd, *pageEnd;
+};
+
 // Four sums: the loads, not a chain of exclusive ors, are to set the pace. The three bodies differ
 // in their type alone, but a target's registers are only used by a function of that target.
-template <bool prefetch>
+template <ReadOrder order>
 __attribute__((target("avx512f"))) uint64_t readAvx512(const uint8_t *begin, size_t bytes) {
-  Words64 a = {}, b = {}, c = {}, d = {};
-  for (const uint8_t *at = begin; at != begin + bytes; at += readLoopBytes) {
-    prefetchFrom<prefetch>(at);
-    const auto *words = reinterpret_cast<const Words64 *>(at);
-    a ^= words[0] ^ words[1];
-    b ^= words[2] ^ words[3];
-    c ^= words[4] ^ words[5];
-    d ^= words[6] ^ words[7];
+  Words64 sums[4] = {};
+  for (Turns<order> turn(begin, bytes); turn.more(); turn.next()) {
+    if constexpr (order == ReadOrder::LinesPrefetched)
+      prefetchFrom(turn.at);
+    const size_t distance = turn.distance();
+    for (size_t line = 0; line < 8; ++line)
+      sums[line % 4] ^= *reinterpret_cast<const Words64 *>(turn.at + line * distance);
   }
-  a ^= b ^ c ^ d;
-  return fold(a);
+  return fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
 }
 
-template <bool prefetch>
+template <ReadOrder order>
 __attribute__((target("avx2"))) uint64_t readAvx2(const uint8_t *begin, size_t bytes) {
-  Words32 a = {}, b = {}, c = {}, d = {};
-  for (const uint8_t *at = begin; at != begin + bytes; at += readLoopBytes) {
-    prefetchFrom<prefetch>(at);
-    const auto *words = reinterpret_cast<const Words32 *>(at);
-    for (size_t i = 0; i < readLoopBytes / sizeof(Words32); i += 4) {
-      a ^= words[i];
-      b ^= words[i + 1];
-      c ^= words[i + 2];
-      d ^= words[i + 3];
+  Words32 sums[4] = {};
+  for (Turns<order> turn(begin, bytes); turn.more(); turn.next()) {
+    if constexpr (order == ReadOrder::LinesPrefetched)
+      prefetchFrom(turn.at);
+    const size_t distance = turn.distance();
+    for (size_t line = 0; line < 8; ++line) {
+      const auto *words = reinterpret_cast<const Words32 *>(turn.at + line * distance);
+      sums[line % 2 * 2] ^= words[0];
+      sums[line % 2 * 2 + 1] ^= words[1];
     }
   }
-  a ^= b ^ c ^ d;
-  return fold(a);
+  return fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
 }
 
-template <bool prefetch> uint64_t readSse2(const uint8_t *begin, size_t bytes) {
-  Words16 a = {}, b = {}, c = {}, d = {};
-  for (const uint8_t *at = begin; at != begin + bytes; at += readLoopBytes) {
-    prefetchFrom<prefetch>(at);
-    const auto *words = reinterpret_cast<const Words16 *>(at);
-    for (size_t i = 0; i < readLoopBytes / sizeof(Words16); i += 4) {
-      a ^= words[i];
-      b ^= words[i + 1];
-      c ^= words[i + 2];
-      d ^= words[i + 3];
+template <ReadOrder order> uint64_t readSse2(const uint8_t *begin, size_t bytes) {
+  Words16 sums[4] = {};
+  for (Turns<order> turn(begin, bytes); turn.more(); turn.next()) {
+    if constexpr (order == ReadOrder::LinesPrefetched)
+      prefetchFrom(turn.at);
+    const size_t distance = turn.distance();
+    for (size_t line = 0; line < 8; ++line) {
+      const auto *words = reinterpret_cast<const Words16 *>(turn.at + line * distance);
+      for (size_t i = 0; i < 4; ++i)
+        sums[i] ^= words[i];
     }
   }
-  a ^= b ^ c ^ d;
-  return fold(a);
+  return fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+}
+
+using Loops = std::array<ReadLoop, 3>; ///< by order
+
+const Loops &loopsOf(FeatureSet features) {
+  static constexpr Loops avx512 = {&readAvx512<ReadOrder::Lines>,
+                                   &readAvx512<ReadOrder::LinesPrefetched>,
+                                   &readAvx512<ReadOrder::Pages>};
+  static constexpr Loops avx2 = {&readAvx2<ReadOrder::Lines>, &readAvx2<ReadOrder::LinesPrefetched>,
+                                 &readAvx2<ReadOrder::Pages>};
+  static constexpr Loops sse2 = {&readSse2<ReadOrder::Lines>, &readSse2<ReadOrder::LinesPrefetched>,
+                                 &readSse2<ReadOrder::Pages>};
+  if (features.has(Feature::AVX512F))
+    return avx512;
+  return features.has(Feature::AVX2) ? avx2 : sse2;
 }
 
 } // namespace
 
-ReadLoop chooseReadLoop(FeatureSet features, bool prefetch) {
-  if (features.has(Feature::AVX512F))
-    return prefetch ? &readAvx512<true> : &readAvx512<false>;
-  if (features.has(Feature::AVX2))
-    return prefetch ? &readAvx2<true> : &readAvx2<false>;
-  return prefetch ? &readSse2<true> : &readSse2<false>;
+ReadLoop chooseReadLoop(FeatureSet features, ReadOrder order) {
+  return loopsOf(features)[static_cast<size_t>(order)];
 }
 
 } // namespace inf

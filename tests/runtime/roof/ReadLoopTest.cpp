@@ -35,19 +35,22 @@ struct Free {
 TEST_P(ReadLoops, theResultIsTheExclusiveOrOfEveryWordSoNoneIsLeftOut) {
   const uint64_t seed = 7;
   SCOPED_TRACE("seed 7");
-  const size_t bytes = 5 * readLoopBytes;
-  std::unique_ptr<uint8_t, Free> memory(static_cast<uint8_t *>(std::aligned_alloc(64, bytes)));
+  const size_t window = 32768, turns = 5 * readLoopBytes, most = 2 * window + turns;
+  std::unique_ptr<uint8_t, Free> memory(static_cast<uint8_t *>(std::aligned_alloc(64, most)));
   std::mt19937_64 random(seed);
-  uint64_t expected = 0;
-  for (size_t at = 0; at < bytes; at += 8) {
+  for (size_t at = 0; at < most; at += 8) {
     const uint64_t word = random();
     std::memcpy(memory.get() + at, &word, 8);
-    expected ^= word;
   }
-  for (bool prefetch : {false, true}) {
-    const ReadLoop loop = chooseReadLoop(GetParam().features, prefetch);
-    EXPECT_EQ(loop(memory.get(), bytes), expected) << prefetch;
-    EXPECT_EQ(loop(memory.get(), 0), 0u) << prefetch;
+  for (size_t bytes : {size_t(0), turns, window, most}) {
+    uint64_t expected = 0, word = 0;
+    for (size_t at = 0; at < bytes; at += 8) {
+      std::memcpy(&word, memory.get() + at, 8);
+      expected ^= word;
+    }
+    for (ReadOrder order : {ReadOrder::Lines, ReadOrder::LinesPrefetched, ReadOrder::Pages})
+      EXPECT_EQ(chooseReadLoop(GetParam().features, order)(memory.get(), bytes), expected)
+          << bytes << " bytes, order " << static_cast<int>(order);
   }
 }
 
@@ -60,7 +63,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ReadLoop, theWidestRegistersAreChosen) {
   const FeatureSet avx2 = FeatureSet{}.with(Feature::AVX2);
   const FeatureSet avx512 = avx2.with(Feature::AVX512F);
-  EXPECT_NE(chooseReadLoop({}, false), chooseReadLoop(avx2, false));
-  EXPECT_NE(chooseReadLoop(avx2, false), chooseReadLoop(avx512, false));
-  EXPECT_NE(chooseReadLoop(avx512, false), chooseReadLoop(avx512, true));
+  const auto chosen = [](FeatureSet features) {
+    return chooseReadLoop(features, ReadOrder::Lines);
+  };
+  EXPECT_NE(chosen({}), chosen(avx2));
+  EXPECT_NE(chosen(avx2), chosen(avx512));
+  EXPECT_NE(chosen(avx512), chooseReadLoop(avx512, ReadOrder::LinesPrefetched));
+  EXPECT_NE(chosen(avx512), chooseReadLoop(avx512, ReadOrder::Pages));
 }

@@ -75,7 +75,9 @@ TEST_F(BenchCommand, theRoofOfTheSameRunGivesEverySpeedAShare) {
   const Json &roof = result["roof"];
   EXPECT_EQ(roof["samples"], 4) << "before and after each of two runs";
   double best = 0;
-  for (const char *loop : {"anonymous", "mapped", "mapped_prefetch"})
+  EXPECT_EQ(roof["bandwidth_by_loop"].size(), 5u);
+  for (const char *loop :
+       {"anonymous", "anonymous_pages", "mapped", "mapped_prefetch", "mapped_pages"})
     best = std::max(best, roof["bandwidth_by_loop"][loop].get<double>());
   EXPECT_EQ(roof["bandwidth_gb_s"].get<double>(), best);
   EXPECT_GT(roof["int8_top_s"].get<double>(), 0);
