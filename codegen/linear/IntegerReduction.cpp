@@ -27,6 +27,7 @@
 // General registers: 7 by role, R rows, the offset of blocks, the stride: 15 with R = 6.
 #include "codegen/DotEmitter.h"
 #include "codegen/linear/ExactScales.h"
+#include "codegen/linear/OneRowDots.h"
 #include "codegen/linear/PageFetch.h"
 #include "codegen/linear/Reduction.h"
 
@@ -65,15 +66,10 @@ public:
     Tiles totals = context.takeTiles("total", rows, panels);
     dots->prepare(panels);
     pointAtBlocks(rows);
-    pages.reset();
-    if (panels > 1)
-      pointBehindGroup(panels);
-    else if (fetchesByPages(rows))
-      pages.emplace(context.a, context.temp, context.x[rows]).begin(context.cursor);
-    if (panels > 1 && context.mayScaleExactly())
-      blocksOfEitherScaling(totals);
+    if (panels == oneRowPanels)
+      OneRowDots(context, *dots).blocks(totals);
     else
-      blocks(totals, Scaling::Rounded);
+      blocksOf(totals);
     dots->finish();
     if (format == WeightFormat::MXFP4) // codes counted twice
       for (const Tile &tile : totals)
@@ -103,6 +99,20 @@ private:
     context.a.add(context.temp, context.weights);
   }
 
+  void blocksOf(const Tiles &totals) {
+    const auto panels = static_cast<unsigned>(totals.size());
+    const auto rows = static_cast<unsigned>(totals[0].size());
+    pages.reset();
+    if (panels > 1)
+      pointBehindGroup(panels);
+    else if (fetchesByPages(rows))
+      pages.emplace(context.a, context.temp, context.x[rows]).begin(context.cursor);
+    if (panels > 1 && context.mayScaleExactly())
+      blocksOfEitherScaling(totals);
+    else
+      blocks(totals, Scaling::Rounded);
+  }
+
   void blocksOfEitherScaling(const Tiles &totals) {
     Xbyak::Label rounded, done;
     exactScales.jumpUnlessExact(rounded);
@@ -127,7 +137,7 @@ private:
 
   /// Where a tile leaves a register of x free.
   bool fetchesByPages(unsigned rows) const {
-    return context.spec.isa == KernelIsa::Amx && rows < context.tiling.fewestRows;
+    return context.spec.isa == KernelIsa::Amx && rows < context.tiling.groups[0].fewestRows;
   }
 
   void prefetch(const Tiles &totals) {

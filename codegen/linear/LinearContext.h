@@ -113,7 +113,7 @@ private:
   unsigned pointerCount() const {
     if (spec.isa == KernelIsa::Amx)
       return 8;
-    return spec.inputs == InputFormat::F32 ? std::max(spec.rows, tiling.groupRows + 2)
+    return spec.inputs == InputFormat::F32 ? std::max(spec.rows, tiling.groups[0].rows + 2)
                                            : vectorRows(spec) + 2;
   }
   /// Where results of gate and up wait for the activation: two Lanes16 a row.

@@ -53,19 +53,20 @@ public:
 
 private:
   void vectors() {
-    if (tiling.groupPanels > 1)
-      groupLoop();
+    for (const PanelGroup &group : tiling.groups)
+      if (group.panels > 1)
+        groupLoop(group);
     panelLoop();
   }
   void tilesOrVectors();
-  void groupLoop();
-  void skipUnlessRowsAskForGroups(const Xbyak::Label &done);
+  void groupLoop(const PanelGroup &group);
+  void skipUnlessRowsAskFor(const PanelGroup &group, const Xbyak::Label &done);
   void panelLoop();
-  void setStrides();
+  void setStrides(const PanelGroup &group);
   void rowTiles(unsigned widest, const std::function<void(unsigned)> &tileBody);
   void rowTile(unsigned rows);
   void pairRowTile(unsigned rows);
-  void groupTile(unsigned rows);
+  void groupTile(const PanelGroup &group, unsigned rows);
 
   /// Of gate (half 0) and up (1).
   LinearContext::Address stashOf(unsigned row, unsigned half) const {
@@ -94,10 +95,10 @@ void LinearGenerator::tilesOrVectors() {
   a.L(done);
 }
 
-void LinearGenerator::groupLoop() {
-  const unsigned units = tiling.groupPanels / panelsOfUnit;
+void LinearGenerator::groupLoop(const PanelGroup &group) {
+  const unsigned units = group.panels / panelsOfUnit;
   Xbyak::Label top, done;
-  skipUnlessRowsAskForGroups(done);
+  skipUnlessRowsAskFor(group, done);
   reduction->beginGroups();
   a.L(top);
   a.mov(context.temp, context.outOffset);
@@ -105,24 +106,25 @@ void LinearGenerator::groupLoop() {
   a.add(context.temp, units);
   a.cmp(context.temp, context.arg(offsetof(LinearArgs, panels)));
   a.jg(done, Xbyak::CodeGenerator::T_NEAR);
-  setStrides();
-  reduction->beginGroup(tiling.groupPanels);
-  rowTiles(tiling.groupRows, [&](unsigned rows) { groupTile(rows); });
-  a.lea(context.weights, a.ptr[context.panelAt(tiling.groupPanels - 1)]); // behind the group
+  setStrides(group);
+  reduction->beginGroup(group.panels);
+  rowTiles(group.rows, [&](unsigned rows) { groupTile(group, rows); });
+  a.imul(context.temp, context.stride(), static_cast<int>(group.panels));
+  a.add(context.weights, context.temp);
   a.add(context.outOffset, units * panelBytes);
   a.jmp(top, Xbyak::CodeGenerator::T_NEAR);
   a.L(done);
 }
 
-void LinearGenerator::skipUnlessRowsAskForGroups(const Xbyak::Label &done) {
+void LinearGenerator::skipUnlessRowsAskFor(const PanelGroup &group, const Xbyak::Label &done) {
   a.mov(context.temp, context.arg(offsetof(LinearArgs, rows)));
-  if (tiling.fewestRows > 1) {
-    a.cmp(context.temp, tiling.fewestRows);
+  if (group.fewestRows > 1) {
+    a.cmp(context.temp, group.fewestRows);
     a.jl(done, Xbyak::CodeGenerator::T_NEAR);
   }
-  if (tiling.mostRows == Tiling::anyRows)
+  if (group.mostRows == PanelGroup::anyRows)
     return;
-  a.cmp(context.temp, tiling.mostRows);
+  a.cmp(context.temp, group.mostRows);
   a.jg(done, Xbyak::CodeGenerator::T_NEAR);
 }
 
@@ -140,7 +142,7 @@ void LinearGenerator::panelLoop() {
   a.L(done);
 }
 
-void LinearGenerator::setStrides() {
+void LinearGenerator::setStrides(const PanelGroup &group) {
   const bool blocks = isBlockFormat(context.spec.weights);
   const auto step = blocks ? blockColumns : 1;
   const auto stepBytes = static_cast<int>(weightBytes(context.spec.weights, panelRows * step));
@@ -152,7 +154,7 @@ void LinearGenerator::setStrides() {
     a.and_(context.stride(), -2);
   }
   a.imul(context.stride(), context.stride(), stepBytes);
-  if (tiling.groupPanels > 3)
+  if (context.spec.inputs == InputFormat::F32 && group.panels > 3)
     a.lea(context.stride3(), a.ptr[context.stride() + context.stride() * 2]);
 }
 
@@ -212,12 +214,12 @@ void LinearGenerator::pairRowTile(unsigned rows) {
 }
 
 /// As rowTile, for a group of panels; gate and up are both in registers.
-void LinearGenerator::groupTile(unsigned rows) {
+void LinearGenerator::groupTile(const PanelGroup &group, unsigned rows) {
   a.mov(context.cursor, context.weights);
-  const Tiles z = reduction->reduce(rows, tiling.groupPanels);
-  for (unsigned panel = 0; panel < tiling.groupPanels; ++panel)
+  const Tiles z = reduction->reduce(rows, group.panels);
+  for (unsigned panel = 0; panel < group.panels; ++panel)
     epilogue.finishLinear(z[panel], panel);
-  for (unsigned unit = 0; unit < tiling.groupPanels / panelsOfUnit; ++unit)
+  for (unsigned unit = 0; unit < group.panels / panelsOfUnit; ++unit)
     for (unsigned r = 0; r < rows; ++r) {
       const Lanes16 &last = z[unit * panelsOfUnit + panelsOfUnit - 1][r];
       if (panelsOfUnit == 2)

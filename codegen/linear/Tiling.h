@@ -2,6 +2,8 @@
 // the results.
 #pragma once
 
+#include <array>
+
 #include "codegen/KernelSpec.h"
 
 namespace inf {
@@ -30,16 +32,24 @@ inline unsigned vectorRows(const KernelSpec &spec) {
 
 inline bool isPair(const KernelSpec &spec) { return spec.activation != Activation::None; }
 
-/// Panels are reduced in groups side by side as long as the number of rows says so and enough
-/// panels are left; what remains goes one panel at a time.
-struct Tiling {
+/// Panels reduced side by side, for calls of so many rows. 1 panel: no group.
+struct PanelGroup {
   static constexpr unsigned anyRows = ~0u;
-  unsigned groupPanels;          ///< side by side; 1: no groups
-  unsigned groupRows;            ///< widest row tile of a group
-  unsigned fewestRows, mostRows; ///< of the call, for groups
-  unsigned panelRows;            ///< widest row tile of a single panel
-  bool everyTile;                ///< tiles of every smaller number of rows, or powers of two
+  unsigned panels = 1;
+  unsigned rows = 0;                     ///< widest row tile
+  unsigned fewestRows = 0, mostRows = 0; ///< of the call
 };
+
+/// Panels are reduced in groups as long as the number of rows says so and enough panels are left;
+/// what remains goes one panel at a time.
+struct Tiling {
+  std::array<PanelGroup, 2> groups; ///< of these at most one takes a number of rows
+  unsigned panelRows;               ///< widest row tile of a single panel
+  bool everyTile;                   ///< tiles of every smaller number of rows, or powers of two
+};
+
+/// One row of q8 on a CPU with AMX (OneRowDots.h).
+inline constexpr unsigned oneRowPanels = 8;
 
 /// Float: one or two rows leave the multipliers idle, as an output's sum is a chain and each link
 /// waits for the one before; panels side by side fill them.
@@ -48,12 +58,15 @@ struct Tiling {
 /// share what they load: two panels use a group of activations for each time it is loaded.
 inline Tiling tilingOf(const KernelSpec &spec) {
   if (spec.inputs == InputFormat::F32)
-    return isWide(spec.isa) ? Tiling{4, 2, 1, 2, spec.rows, false}
-                            : Tiling{2, 1, 1, 1, spec.rows, false};
+    return {{isWide(spec.isa) ? PanelGroup{4, 2, 1, 2} : PanelGroup{2, 1, 1, 1}}, spec.rows, false};
   if (!isWide(spec.isa))
-    return {1, 0, 0, 0, spec.rows, true};
+    return {{}, spec.rows, true};
   const unsigned rows = vectorRows(spec);
-  return {2, rows, spec.inputs == InputFormat::BF16 ? 1u : 5u, Tiling::anyRows, rows, true};
+  const bool bf16 = spec.inputs == InputFormat::BF16;
+  const PanelGroup pairs{2, rows, bf16 ? 1u : 5u, PanelGroup::anyRows};
+  if (bf16 || spec.isa != KernelIsa::Amx)
+    return {{pairs}, rows, true};
+  return {{pairs, PanelGroup{oneRowPanels, 1, 1, 1}}, rows, true};
 }
 
 } // namespace inf

@@ -97,6 +97,23 @@ TEST_F(AmxLinearKernel, AnyNumberOfPanelsGivesTheBitsOfVnni) {
         }
 }
 
+/// One row takes eight panels (or four pairs) side by side, what is left one by one.
+TEST_F(AmxLinearKernel, OneRowBySeveralPanelsGivesTheStatedBits) {
+  for (WeightFormat format : allFormats)
+    for (Activation activation : allActivations) {
+      KernelSpec spec = amxSpec(format);
+      spec.activation = activation;
+      for (bool epilogue : {false, true}) {
+        spec.bias = spec.scale = spec.addend = spec.residual = epilogue;
+        for (int64_t panels : {4, 7, 8, 9, 16, 19})
+          for (int64_t rows : {1, 2})
+            expectVnniBits(spec, {rows, panels, 96});
+        checkAgainstReferences(spec, {1, 9, 64}, seed);
+      }
+      expectVnniBits(spec, {1, 8, 2880});
+    }
+}
+
 /// 1 to 16 blocks, two by two and a last one; rows and weights end at inaccessible pages.
 TEST_F(AmxLinearKernel, AnyNumberOfColumnsGivesTheBitsOfVnni) {
   for (WeightFormat format : allFormats) {
