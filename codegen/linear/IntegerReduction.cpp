@@ -14,7 +14,8 @@
 // (ExactScales.h).
 //
 // Every c starts anew in its block, so with few rows successive blocks overlap in the core, and one
-// panel, a single sequential stream, is enough.
+// panel, a single sequential stream, is enough. (A CPU with AMX takes one row by eight panels:
+// OneRowDots.h.)
 //
 // Vector registers, of one part (a zmm, or one of the two ymm of 16 outputs; on AVX2 a block is
 // gone through once for each, which halves what sums take):
@@ -135,7 +136,7 @@ private:
     context.a.add(context.blockOffset(), sizeof(Q8Block));
   }
 
-  /// Where a tile leaves a register of x free.
+  /// Few rows: such a tile leaves a register of x free.
   bool fetchesByPages(unsigned rows) const {
     return context.spec.isa == KernelIsa::Amx && rows < context.tiling.groups[0].fewestRows;
   }

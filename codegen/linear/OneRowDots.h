@@ -11,8 +11,8 @@
 // runs on the same core. Against one panel after the other by pages (PageFetch.h), Emerald Rapids:
 // int8 from memory 1.08 times as fast, mxfp4 1.02; stages of a model 1.04 to 1.05.
 //
-// Vector registers: 8 totals, 8 sums, 4 lines of 2, 2 spread, table, mask: 28 of 32. General: the
-// row, three strides, panel 4, and the context's.
+// Vector registers: 8 totals, 8 sums, 4 lines of 2, 2 spread, table, mask: 28 of 32. General
+// registers: of x[1] and x[2], rows that this tile has not, panel 4 and three strides.
 #pragma once
 
 #include "codegen/DotEmitter.h"

@@ -30,7 +30,7 @@ public:
   void step(int bytes);
 
 private:
-  static constexpr int pages = 8, pageBytes = 4096, lineBytes = 64;
+  static constexpr int pages = 8, pageBytes = 4096;
 
   KernelAssembler &a;
   const Gpr &position; ///< where the walk will be a window later, divided by `pages`
