@@ -41,7 +41,7 @@ inline const Peak &peakOf(const RoofReport &report, DotKind kind) {
   return report.operations[static_cast<size_t>(kind)];
 }
 
-/// Samples of all loops on one pool; a sample takes about 0.3 s.
+/// Samples of all loops on one pool; a sample takes about 0.4 s.
 class Roof {
 public:
   /// As Bandwidth; cache sizes and features are this machine's.
