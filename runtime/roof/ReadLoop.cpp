@@ -35,23 +35,24 @@ template <typename Words> [[gnu::always_inline]] inline uint64_t fold(const Word
   return all;
 }
 
-/// The turns of a loop: eight lines each, `distance` apart from `at` on.
+/// The turns of a loop: eight lines each, `distance` apart from `at` on. By pages, only of whole
+/// windows: restFrom() on the bytes are to be read by lines.
 template <ReadOrder order> class Turns {
 public:
+  static constexpr bool byPages = order == ReadOrder::Pages;
+  static constexpr size_t distance = byPages ? pageBytes : lineBytes;
+
   [[gnu::always_inline]] Turns(const uint8_t *begin, size_t bytes)
-      : at(begin), end(begin + bytes),
-        windowsEnd(order == ReadOrder::Pages ? begin + bytes / windowBytes * windowBytes : begin),
-        pageEnd(begin + pageBytes) {}
+      : at(begin), end(begin + restFrom(bytes)), pageEnd(begin + pageBytes) {}
+
+  static constexpr size_t restFrom(size_t bytes) {
+    return byPages ? bytes / windowBytes * windowBytes : bytes;
+  }
 
   [[gnu::always_inline]] bool more() const { return at != end; }
-  [[gnu::always_inline]] size_t distance() const { return inWindow() ? pageBytes : lineBytes; }
   [[gnu::always_inline]] void next() {
-    if (!inWindow()) {
-      at += readLoopBytes;
-      return;
-    }
-    at += lineBytes;
-    if (at == pageEnd) {
+    at += byPages ? lineBytes : readLoopBytes;
+    if (byPages && at == pageEnd) {
       at += windowBytes - pageBytes;
       pageEnd += windowBytes;
     }
@@ -60,10 +61,7 @@ public:
   const uint8_t *at;
 
 private:
-  [[gnu::always_inline]] bool inWindow() const {
-    return order == ReadOrder::Pages && at < windowsEnd;
-  }
-  const uint8_t *const end, *const windowsEnd, *pageEnd;
+  const uint8_t *const end, *pageEnd;
 };
 
 // Four sums: the loads, not a chain of exclusive ors, are to set the pace. The three bodies differ
@@ -74,11 +72,15 @@ __attribute__((target("avx512f"))) uint64_t readAvx512(const uint8_t *begin, siz
   for (Turns<order> turn(begin, bytes); turn.more(); turn.next()) {
     if constexpr (order == ReadOrder::LinesPrefetched)
       prefetchFrom(turn.at);
-    const size_t distance = turn.distance();
     for (size_t line = 0; line < 8; ++line)
-      sums[line % 4] ^= *reinterpret_cast<const Words64 *>(turn.at + line * distance);
+      sums[line % 4] ^= *reinterpret_cast<const Words64 *>(turn.at + line * turn.distance);
   }
-  return fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+  const uint64_t sum = fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+  if constexpr (order == ReadOrder::Pages) {
+    const size_t read = Turns<order>::restFrom(bytes);
+    return sum ^ readAvx512<ReadOrder::Lines>(begin + read, bytes - read);
+  }
+  return sum;
 }
 
 template <ReadOrder order>
@@ -87,14 +89,18 @@ __attribute__((target("avx2"))) uint64_t readAvx2(const uint8_t *begin, size_t b
   for (Turns<order> turn(begin, bytes); turn.more(); turn.next()) {
     if constexpr (order == ReadOrder::LinesPrefetched)
       prefetchFrom(turn.at);
-    const size_t distance = turn.distance();
     for (size_t line = 0; line < 8; ++line) {
-      const auto *words = reinterpret_cast<const Words32 *>(turn.at + line * distance);
+      const auto *words = reinterpret_cast<const Words32 *>(turn.at + line * turn.distance);
       sums[line % 2 * 2] ^= words[0];
       sums[line % 2 * 2 + 1] ^= words[1];
     }
   }
-  return fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+  const uint64_t sum = fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+  if constexpr (order == ReadOrder::Pages) {
+    const size_t read = Turns<order>::restFrom(bytes);
+    return sum ^ readAvx2<ReadOrder::Lines>(begin + read, bytes - read);
+  }
+  return sum;
 }
 
 template <ReadOrder order> uint64_t readSse2(const uint8_t *begin, size_t bytes) {
@@ -102,14 +108,18 @@ template <ReadOrder order> uint64_t readSse2(const uint8_t *begin, size_t bytes)
   for (Turns<order> turn(begin, bytes); turn.more(); turn.next()) {
     if constexpr (order == ReadOrder::LinesPrefetched)
       prefetchFrom(turn.at);
-    const size_t distance = turn.distance();
     for (size_t line = 0; line < 8; ++line) {
-      const auto *words = reinterpret_cast<const Words16 *>(turn.at + line * distance);
+      const auto *words = reinterpret_cast<const Words16 *>(turn.at + line * turn.distance);
       for (size_t i = 0; i < 4; ++i)
         sums[i] ^= words[i];
     }
   }
-  return fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+  const uint64_t sum = fold(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]);
+  if constexpr (order == ReadOrder::Pages) {
+    const size_t read = Turns<order>::restFrom(bytes);
+    return sum ^ readSse2<ReadOrder::Lines>(begin + read, bytes - read);
+  }
+  return sum;
 }
 
 using Loops = std::array<ReadLoop, 3>; ///< by order
